@@ -1,0 +1,77 @@
+package commands
+
+import "github.com/rlserver/rlserver/limit"
+
+// RL.ALLOW key limit window [burst] [ALGO name] [COST n] [ATMOST] [PEEK]
+func allowCommand() Command {
+	return Command{
+		Name: "rl.allow", Group: GroupDecision, Since: "0.1.0",
+		Summary:    "Decides whether a request on key may pass, and takes its cost.",
+		Complexity: "O(log n) in the keys of one slot; sliding-log: also O(log m) in its entries",
+		Flags:      FlagWrite | FlagFast, Keys: oneKey(), Category: CategoryDecide,
+		Args: []Arg{
+			{Name: "key", Type: TypeKey},
+			{Name: "limit", Type: TypeInteger},
+			{Name: "window", Type: TypeString},
+			{Name: "burst", Type: TypeInteger, Optional: true},
+			{Name: "name", Type: TypeString, Token: "ALGO", Optional: true},
+			{Name: "n", Type: TypeInteger, Token: "COST", Optional: true},
+			{Name: "atmost", Type: TypeToken, Token: "ATMOST", Optional: true},
+			{Name: "peek", Type: TypeToken, Token: "PEEK", Optional: true},
+		},
+		Reply: "array of 5 integers: allowed, limit, remaining, wait_ms, reset_ms",
+		Help: []string{
+			"limit units are earned per window; at most burst (default: limit) pass at once.",
+			"window: 1500ms, 1s, 5m, 1h, 1d, or whole seconds; 1ms to 366d.",
+			"ALGO: token-bucket (default), leaky-bucket, sliding-log, sliding-window, fixed-window.",
+			"COST n: the request takes n units, 0..1e12 (default 1); COST 0 only looks.",
+			"ATMOST: grants as many of the n units as there are; allowed is their number.",
+			"PEEK: answers what the request would get, and takes nothing.",
+			"allowed: 1 or 0. remaining: units that could pass now. reset_ms: then the key is as new.",
+			"wait_ms: denied: the same request is allowed after it; -1: never, the cost is above the capacity;",
+			"allowed: 0, or with leaky-bucket the time until the request's turn.",
+			"A denial is a normal reply, never an error, and charges nothing.",
+		},
+		Run: runAllow,
+	}
+}
+
+func runAllow(c *Call) error {
+	r := c.reader()
+	key := r.key()
+	units := r.units("limit", 1)
+	window := r.window()
+	var burst int64
+	if r.isNumber() {
+		burst = r.units("burst", 0)
+	}
+	algorithm, req := limit.TokenBucket, limit.Request{Cost: 1}
+	for r.more() {
+		switch r.option("ALGO", "COST", "ATMOST", "PEEK") {
+		case "ALGO":
+			algorithm = r.algorithm()
+		case "COST":
+			req.Cost = r.units("COST", 0)
+		case "ATMOST":
+			req.AtMost = true
+		case "PEEK":
+			req.Peek = true
+		}
+	}
+	if err := r.end(); err != nil {
+		return err
+	}
+	spec, err := c.d.cfg.Bounds.Spec(algorithm, units, window, burst)
+	if err != nil {
+		return err
+	}
+	if err := req.Check(); err != nil {
+		return err
+	}
+	d, err := c.decide(key, spec, req)
+	if err != nil {
+		return err
+	}
+	c.decision(d)
+	return nil
+}

@@ -1,0 +1,44 @@
+package commands
+
+import (
+	"github.com/rlserver/rlserver/limit"
+)
+
+const errOutcomeUnknown = "ERR outcome unknown: this node lost the key's slot while it decided; the request may have been charged"
+
+// serve checks that this node may act for key's slot, and notes it for the
+// check before the reply leaves.
+func (c *Call) serve(key []byte) error {
+	slot := c.d.cfg.Ownership.Slot(key)
+	version, ok := c.d.cfg.Ownership.Serve(slot)
+	if !ok {
+		return errorCode("TRYAGAIN", "slot %d is not served by this node at the moment; nothing was charged", slot)
+	}
+	c.S.Decided(slot, version)
+	return nil
+}
+
+// decide asks key's bucket, and counts the answer.
+func (c *Call) decide(key []byte, spec limit.Spec, req limit.Request) (limit.Decision, error) {
+	if err := c.serve(key); err != nil {
+		return limit.Decision{}, err
+	}
+	d, err := c.d.cfg.Buckets.Decide(key, spec, req, c.Now)
+	if err != nil {
+		return d, err
+	}
+	if !req.Peek && req.Cost > 0 {
+		c.d.tally.decided(uint64(c.S.ID), spec.Algorithm, d.Allowed > 0)
+	}
+	return d, nil
+}
+
+// decision writes the five integers of every decision.
+func (c *Call) decision(d limit.Decision) {
+	c.W.Array(5)
+	c.W.Int(d.Allowed)
+	c.W.Int(d.Limit)
+	c.W.Int(d.Remaining)
+	c.W.Int(d.WaitMS)
+	c.W.Int(d.ResetMS)
+}

@@ -1,0 +1,239 @@
+package commands
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/rlserver/rlserver/limit"
+	"github.com/rlserver/rlserver/resp"
+)
+
+// Config is what a Dispatcher needs.
+type Config struct {
+	Buckets   Buckets
+	Ownership Ownership
+	Server    Server
+	Bounds    limit.Bounds // of the rules callers may ask for
+	MaxKey    int          // bytes of a key
+}
+
+// DefaultMaxKey is the longest key in bytes.
+const DefaultMaxKey = 512
+
+// Validate reports everything that is missing or out of range.
+func (c *Config) Validate() error {
+	var errs []error
+	if c.Buckets == nil {
+		errs = append(errs, errors.New("commands: no buckets"))
+	}
+	if c.Ownership == nil {
+		errs = append(errs, errors.New("commands: no ownership"))
+	}
+	if c.Server == nil {
+		errs = append(errs, errors.New("commands: no server"))
+	}
+	if c.MaxKey < 1 {
+		errs = append(errs, errors.New("commands: the longest key must be at least 1 byte"))
+	}
+	if c.Bounds.MaxLog < 1 {
+		errs = append(errs, errors.New("commands: a sliding-log needs room for at least 1 unit"))
+	}
+	return errors.Join(errs...)
+}
+
+// Dispatcher runs the commands of sessions. It is a resp.Handler, and safe
+// for any number of sessions at once.
+type Dispatcher struct {
+	cfg    Config
+	table  []Command
+	byName map[string]*entry
+	tally  tally
+}
+
+// entry is a record of the table, or of a container's subcommands, ready to run.
+type entry struct {
+	*Command
+	full  string // as in error texts: `client|list`
+	arity int
+	sub   map[string]*entry
+	stats commandStats
+}
+
+// Call is one run of a command. A session has one, reused from call to call.
+type Call struct {
+	S    *resp.Session
+	W    *resp.Writer
+	Args [][]byte // the name first
+	Now  int64    // Unix nanoseconds
+
+	d     *Dispatcher
+	entry *entry
+}
+
+// New returns a Dispatcher for the commands of Table.
+func New(cfg Config) (*Dispatcher, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	d := &Dispatcher{cfg: cfg, table: Table()}
+	d.byName = compile(d.table, "")
+	return d, nil
+}
+
+// compile indexes records by name and alias.
+func compile(records []Command, container string) map[string]*entry {
+	index := make(map[string]*entry, len(records))
+	for i := range records {
+		c := &records[i]
+		e := &entry{Command: c, full: c.Name, arity: c.arity(1)}
+		if container != "" {
+			e.full, e.arity = container+"|"+c.Name, c.arity(2)
+		}
+		if len(c.Sub) > 0 {
+			e.sub = compile(c.Sub, c.Name)
+		}
+		index[c.Name] = e
+		for _, alias := range c.Aliases {
+			index[alias] = e
+		}
+	}
+	return index
+}
+
+// Open gives a new session its Call.
+func (d *Dispatcher) Open(s *resp.Session) { s.Context = &Call{S: s, d: d} }
+
+// Command runs one command: it is found, its arity and the caller's right to
+// it are checked, it is queued if the session is in MULTI, else run.
+func (d *Dispatcher) Command(s *resp.Session, w *resp.Writer, args [][]byte, now int64) {
+	c := s.Context.(*Call)
+	c.W, c.Args, c.Now = w, args, now
+	e, err := d.find(args)
+	if err == nil && !arityFits(e.arity, len(args)) {
+		err = replyError("ERR wrong number of arguments for '" + e.full + "' command")
+	}
+	if err == nil {
+		err = c.allowed(e)
+	}
+	if err != nil {
+		if e != nil {
+			e.stats.rejected.Add(1)
+		}
+		s.MarkDirty()
+		c.fail(err)
+		return
+	}
+	if s.InMulti() && e.Flags&FlagNoQueue == 0 {
+		s.Queue(w, args)
+		return
+	}
+	c.run(e)
+}
+
+// run calls the handler and writes its error, if any.
+func (c *Call) run(e *entry) {
+	c.entry = e
+	e.stats.calls.add(uint64(c.S.ID))
+	if err := e.Run(c); err != nil {
+		e.stats.failed.Add(1)
+		c.fail(err)
+	}
+}
+
+func (c *Call) fail(err error) {
+	text := replyText(err)
+	c.d.tally.countError(text)
+	c.W.Error(text)
+}
+
+// find returns the record of a command, in a container that of the
+// subcommand. A record may come with an error: the container of an unknown
+// subcommand.
+func (d *Dispatcher) find(args [][]byte) (*entry, error) {
+	e := lookup(d.byName, args[0])
+	if e == nil {
+		return nil, unknownCommand(args)
+	}
+	if e.sub == nil || len(args) < 2 {
+		return e, nil
+	}
+	if sub := lookup(e.sub, args[1]); sub != nil {
+		return sub, nil
+	}
+	if e.Run != nil {
+		return e, nil
+	}
+	return e, replyError("ERR unknown subcommand '" + clean(args[1], 128) + "'. Try " + strings.ToUpper(e.Name) + " HELP.")
+}
+
+// lookup finds a name typed in any case, without allocating.
+func lookup(index map[string]*entry, name []byte) *entry {
+	var lower [32]byte
+	if len(name) > len(lower) {
+		return nil
+	}
+	for i, c := range name {
+		if c >= 'A' && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		lower[i] = c
+	}
+	return index[string(lower[:len(name)])]
+}
+
+// unknownCommand is Redis' text: the name as typed, then the beginning of the
+// arguments, 128 bytes in all.
+func unknownCommand(args [][]byte) error {
+	const most = 128
+	var rest strings.Builder
+	for _, arg := range args[1:] {
+		if rest.Len() >= most {
+			break
+		}
+		rest.WriteString("'" + clean(arg, most-rest.Len()) + "' ")
+	}
+	return replyError("ERR unknown command '" + clean(args[0], most) + "', with args beginning with: " + rest.String())
+}
+
+// clean makes a client's bytes fit for an error line as Redis does: cut to
+// most bytes and at the first NUL.
+func clean(b []byte, most int) string {
+	if len(b) > most {
+		b = b[:most]
+	}
+	for i, c := range b {
+		if c == 0 {
+			b = b[:i]
+			break
+		}
+	}
+	return string(b)
+}
+
+// Settle asks once, for all decisions of a batch, whether they still hold.
+func (d *Dispatcher) Settle(_ *resp.Session, decided []resp.Decided) {
+	for i := range decided {
+		if !d.cfg.Ownership.Holds(decided[i].Slot, decided[i].Version) {
+			decided[i].Lost = true
+		}
+	}
+}
+
+// Replace answers for a decision that no longer holds: it may have been
+// charged where nobody counts any more, so its outcome is unknown.
+func (d *Dispatcher) Replace(_ *resp.Session, w *resp.Writer, _ [][]byte, _ int64) {
+	d.tally.unknown.Add(1)
+	w.Error(errOutcomeUnknown)
+}
+
+func arityFits(arity, words int) bool {
+	if arity < 0 {
+		return words >= -arity
+	}
+	return words == arity
+}
+
+// reader reads the arguments behind the name, and behind a subcommand's.
+func (c *Call) reader() reader {
+	return reader{args: c.Args, next: 1, maxKey: c.d.cfg.MaxKey}
+}

@@ -1,0 +1,40 @@
+package commands
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/rlserver/rlserver/limit"
+)
+
+// replyError is an error whose text is the whole error line, code included.
+type replyError string
+
+func (e replyError) Error() string { return string(e) }
+
+// Redis' own texts, word for word: clients match on them.
+const (
+	errSyntax     = replyError("ERR syntax error")
+	errNotInteger = replyError("ERR value is not an integer or out of range")
+)
+
+func errorf(format string, a ...any) error {
+	return replyError("ERR " + fmt.Sprintf(format, a...))
+}
+
+// replyText turns any error a command returns into its error line.
+func replyText(err error) string {
+	var reply replyError
+	if errors.As(err, &reply) {
+		return string(reply)
+	}
+	var arg *limit.ArgError
+	if errors.As(err, &arg) {
+		return "ERR " + arg.Error()
+	}
+	return "ERR " + err.Error()
+}
+
+func errorCode(code, format string, a ...any) error {
+	return replyError(code + " " + fmt.Sprintf(format, a...))
+}

@@ -1,0 +1,65 @@
+package commands
+
+import (
+	"github.com/rlserver/rlserver/limit"
+)
+
+// Buckets is where counts are kept. Keys are not retained unless a bucket is
+// made for them. Times are Unix nanoseconds. Every method may be called from
+// any goroutine.
+type Buckets interface {
+	// Decide asks key's bucket under spec. A denial, a probe and cost 0
+	// change nothing. An error means that nothing was decided or changed.
+	Decide(key []byte, spec limit.Spec, req limit.Request, now int64) (limit.Decision, error)
+	// Refund gives back at most n units. found is false for an unknown or a
+	// full key; an error means that this bucket's algorithm cannot give back.
+	Refund(key []byte, n, now int64) (refunded, remaining int64, found bool, err error)
+	// Reset makes key as new; false if it was.
+	Reset(key []byte, now int64) bool
+	// Inspect describes key's bucket; false if it is unknown or full.
+	Inspect(key []byte, now int64) (BucketInfo, bool)
+	// FullIn is the time until key is as new, in nanoseconds; false if it is.
+	FullIn(key []byte, now int64) (int64, bool)
+	// Len is the number of keys held, full ones that were not swept included.
+	Len() int64
+	// Scan visits about count keys from cursor on, and returns the next
+	// cursor, 0 at the end. The key is valid only during the visit.
+	Scan(cursor uint64, count int, now int64, visit func(key []byte)) uint64
+	// CountInSlot and KeysInSlot speak of one hash slot.
+	CountInSlot(slot uint16) int
+	KeysInSlot(slot uint16, n int, now int64, visit func(key []byte))
+	// Flush drops every bucket and returns how many there were.
+	Flush() int64
+	// TopAsked and TopDenied estimate the n keys most asked and most denied
+	// of late, highest first.
+	TopAsked(n int, now int64) []TopKey
+	TopDenied(n int, now int64) []TopKey
+}
+
+// BucketInfo describes one bucket.
+type BucketInfo struct {
+	Spec      limit.Spec
+	Remaining int64 // whole units
+	ResetMS   int64 // until it is as new
+	IdleMS    int64 // since it last admitted
+	Bytes     int64 // accounted memory
+}
+
+// TopKey is one line of RL.TOP.
+type TopKey struct {
+	Key   string
+	Count int64
+}
+
+// Ownership says which slots this node may count.
+type Ownership interface {
+	// Slot is the hash slot of a key.
+	Slot(key []byte) uint16
+	// Serve returns the version under which this node owns slot, and whether
+	// it may decide for it now.
+	Serve(slot uint16) (version uint64, ok bool)
+	// Holds reports whether a decision made under version is still good.
+	Holds(slot uint16, version uint64) bool
+	// Owner is the name of the node that owns slot.
+	Owner(slot uint16) string
+}

@@ -1,0 +1,45 @@
+package commands
+
+// RL.REFUND key n
+func refundCommand() Command {
+	return Command{
+		Name: "rl.refund", Group: GroupDecision, Since: "0.1.0",
+		Summary:    "Gives units back to key that were taken for nothing.",
+		Complexity: "O(log n) in the keys of one slot",
+		Flags:      FlagWrite | FlagFast, Keys: oneKey(), Category: CategoryDecide,
+		Args: []Arg{
+			{Name: "key", Type: TypeKey},
+			{Name: "n", Type: TypeInteger},
+		},
+		Reply: "array: refunded, remaining; an unknown or full key: 0 and null",
+		Help: []string{
+			"At most what is used is given back, never beyond full:",
+			"sliding-log: the newest first; sliding-window and fixed-window: of the current window.",
+			"leaky-bucket: an error, since the turns behind it are already promised.",
+		},
+		Run: runRefund,
+	}
+}
+
+func runRefund(c *Call) error {
+	r := c.reader()
+	key, n := r.key(), r.units("n", 1)
+	if err := r.end(); err != nil {
+		return err
+	}
+	if err := c.serve(key); err != nil {
+		return err
+	}
+	refunded, remaining, found, err := c.d.cfg.Buckets.Refund(key, n, c.Now)
+	if err != nil {
+		return err
+	}
+	c.W.Array(2)
+	c.W.Int(refunded)
+	if found {
+		c.W.Int(remaining)
+	} else {
+		c.W.Null()
+	}
+	return nil
+}
