@@ -1,6 +1,13 @@
 // Package limit decides whether a request may pass. It holds the algorithms
 // as pure functions of (spec, bucket, now, cost): no clock, no lock, no I/O,
 // no floats. Whoever stores the buckets calls it with the time it wants.
+//
+// Time is Unix nanoseconds, 0 or more. It may stand still, jump, and go back:
+// a bucket never gains units by it. All arithmetic is exact, in integers of up
+// to 128 bits, and results that do not fit saturate.
+//
+// Each algorithm is one file that defines one record, and one line in the
+// table in algorithm.go; decide.go holds what is common to all.
 package limit
 
 // Algorithm names one way to count. The zero value is the default.
@@ -14,6 +21,9 @@ const (
 	SlidingWindow
 	FixedWindow
 )
+
+// AlgorithmCount is how many algorithms there are: they are 0..AlgorithmCount-1.
+const AlgorithmCount = 5
 
 // Bounds of the numbers a caller may give.
 const (
@@ -48,8 +58,9 @@ type Decision struct {
 	ResetMS   int64 // milliseconds until the key is as new, rounded up
 }
 
-// Bucket is the state of one key. The zero value is a new key: full. What A,
-// B and C mean is each algorithm's own.
+// Bucket is the state of one key. The zero value is a new key: full. A is an
+// instant for every algorithm that uses it; what else A, B and C mean is each
+// algorithm's own. A copy shares the Log.
 type Bucket struct {
 	A, B, C int64
 	Log     *Log // sliding-log only, else nil
