@@ -30,8 +30,8 @@ type algorithm struct {
 	// take is the bucket after n > 0 units more.
 	take func(spec Spec, b Bucket, now, n int64) Bucket
 
-	// give is the bucket after up to n > 0 units less, and how many. Nil: what
-	// was admitted cannot be given back.
+	// give is the bucket after up to n units less, and how many. n is 1 up to
+	// what is used, rounded up. Nil: what was admitted cannot be given back.
 	give func(spec Spec, b Bucket, now, n int64) (Bucket, int64)
 
 	// start is a bucket of which whole units and part/per of a unit are in use

@@ -24,8 +24,14 @@ func withDebt(spec Spec, now int64, debt wide) Bucket {
 	return Bucket{A: now + ns, B: fraction}
 }
 
+// debtUsed never exceeds the capacity: a clock that went back makes the debt
+// larger than that, by what is to be earned until it has caught up.
 func debtUsed(spec Spec, b Bucket, now int64) (whole, part int64) {
-	return debt(spec, b, now).quoRem(spec.Window)
+	whole, part = debt(spec, b, now).quoRem(spec.Window)
+	if whole >= spec.Burst {
+		return spec.Burst, 0
+	}
+	return whole, part
 }
 
 func debtUntil(spec Spec, b Bucket, now, room int64) int64 {
@@ -48,9 +54,7 @@ func debtTake(spec Spec, b Bucket, now, n int64) Bucket {
 }
 
 func debtGive(spec Spec, b Bucket, now, n int64) (Bucket, int64) {
-	owed := debt(spec, b, now)
-	n = min(n, owed.ceilQuo(spec.Window))
-	return withDebt(spec, now, owed.minus(product(n, spec.Window))), n
+	return withDebt(spec, now, debt(spec, b, now).minus(product(n, spec.Window))), n
 }
 
 // debtStart keeps the fraction of a unit, at the new rule's weight.

@@ -90,12 +90,12 @@ func converted(stored, spec Spec, b Bucket, now int64) Bucket {
 // full bucket, and n of 0 or less, give back 0 and change nothing. For a
 // leaky-bucket it returns ErrRefundLeaky.
 func Refund(spec Spec, b *Bucket, now, n int64) (refunded, remaining int64, err error) {
-	give := algorithms[spec.Algorithm].give
-	if give == nil {
+	rule := &algorithms[spec.Algorithm]
+	if rule.give == nil {
 		return 0, Remaining(spec, b, now), ErrRefundLeaky
 	}
-	if n > 0 {
-		if next, given := give(spec, *b, now, n); given > 0 {
+	if n = min(n, roundUp(rule.used(spec, *b, now))); n > 0 {
+		if next, given := rule.give(spec, *b, now, n); given > 0 {
 			*b, refunded = next, given
 		}
 	}

@@ -33,11 +33,8 @@ var slidingLog = algorithm{
 		b.Log.push(at, n, spec.Limit)
 		return b
 	},
-	give: func(spec Spec, b Bucket, now, n int64) (Bucket, int64) {
-		n = min(n, b.Log.unitsFrom(b.Log.firstAfter(now-spec.Window)))
-		if n > 0 {
-			b.Log.drop(n)
-		}
+	give: func(_ Spec, b Bucket, _, n int64) (Bucket, int64) {
+		b.Log.drop(n)
 		return b, n
 	},
 	start: func(spec Spec, now, whole, part, _ int64) Bucket {
