@@ -71,13 +71,18 @@ func Decide(stored, spec Spec, b *Bucket, now int64, req Request) (d Decision, c
 	return d, true
 }
 
-// converted is b under another rule: used as much, never less.
+// converted is b under another rule: used as much, never less. A log or
+// window stays as it is if only the limit changed, the two buckets keep a
+// unit's fraction, and between all others whole units are carried over.
 func converted(stored, spec Spec, b Bucket, now int64) Bucket {
-	rule := &algorithms[spec.Algorithm]
+	old, rule := &algorithms[stored.Algorithm], &algorithms[spec.Algorithm]
 	if rule.windowed && spec.Algorithm == stored.Algorithm && spec.Window == stored.Window {
 		return b
 	}
-	whole, part := algorithms[stored.Algorithm].used(stored, b, now)
+	whole, part := old.used(stored, b, now)
+	if old.windowed || rule.windowed {
+		whole, part = roundUp(whole, part), 0
+	}
 	if whole == 0 && part == 0 {
 		return Bucket{}
 	}

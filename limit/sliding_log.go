@@ -37,9 +37,9 @@ var slidingLog = algorithm{
 		b.Log.drop(n)
 		return b, n
 	},
-	start: func(spec Spec, now, whole, part, _ int64) Bucket {
+	start: func(spec Spec, now, whole, _, _ int64) Bucket {
 		l := new(Log)
-		l.push(now, roundUp(whole, part), spec.Limit)
+		l.push(now, whole, spec.Limit)
 		return Bucket{Log: l}
 	},
 }

@@ -28,8 +28,8 @@ var slidingWindow = algorithm{
 		b.B -= n
 		return b, n
 	},
-	start: func(spec Spec, now, whole, part, _ int64) Bucket {
-		return Bucket{A: aligned(now, spec.Window), B: roundUp(whole, part)}
+	start: func(spec Spec, now, whole, _, _ int64) Bucket {
+		return Bucket{A: aligned(now, spec.Window), B: whole}
 	},
 }
 
