@@ -55,10 +55,7 @@ func Decide(stored, spec Spec, b *Bucket, now int64, req Request) (d Decision, c
 		d.Allowed = granted
 	}
 	d.Remaining = free - granted
-	next := *b
-	if stored != spec {
-		next = converted(stored, spec, next, now)
-	}
+	next := converted(stored, spec, *b, now)
 	if rule.queue {
 		d.WaitMS = toMS(rule.fullIn(spec, next, now, 0))
 	}
@@ -75,6 +72,9 @@ func Decide(stored, spec Spec, b *Bucket, now int64, req Request) (d Decision, c
 // window stays as it is if only the limit changed, the two buckets keep a
 // unit's fraction, and between all others whole units are carried over.
 func converted(stored, spec Spec, b Bucket, now int64) Bucket {
+	if stored == spec {
+		return b
+	}
 	old, rule := &algorithms[stored.Algorithm], &algorithms[spec.Algorithm]
 	if rule.windowed && spec.Algorithm == stored.Algorithm && spec.Window == stored.Window {
 		return b
