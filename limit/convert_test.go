@@ -27,12 +27,12 @@ func TestChangedRulesAdmitNoMore(t *testing.T) {
 				genSmallRule(from).Draw(t, "one rule"),
 				genSmallRule(to).Draw(t, "other rule"),
 			}
-			k, now := &key{tb: t}, int64(epoch)
+			k, clock := &key{tb: t}, newClock(epoch)
 			var h history
 			var last limit.Decision
 			for range rapid.IntRange(10, 60).Draw(t, "steps") {
 				spec := rapid.SampledFrom(rules).Draw(t, "rule")
-				now += genStep(spec, last, now, false).Draw(t, "step")
+				now := clock.step(t, spec, last, false)
 				req := limit.Request{Cost: rapid.Int64Range(1, spec.Capacity()).Draw(t, "cost"), AtMost: true}
 				last = k.decide(spec, now, req)
 				h = append(h, admission{now, last.Allowed})
@@ -75,7 +75,8 @@ func TestAlternatingCallersLockNobodyOut(t *testing.T) {
 			passed := int64(0)
 			for range 200 {
 				for _, spec := range rules {
-					passed += k.one(spec, now).Allowed
+					d, _ := k.ask(spec, now, limit.Request{Cost: 1})
+					passed += d.Allowed
 					now += step
 				}
 			}

@@ -36,14 +36,23 @@ type key struct {
 	used   bool
 }
 
-// decide asks, and checks what must hold for every answer.
-func (k *key) decide(spec limit.Spec, now int64, req limit.Request) limit.Decision {
-	k.tb.Helper()
+// ask asks, and does as a store with the answer.
+func (k *key) ask(spec limit.Spec, now int64, req limit.Request) (d limit.Decision, changed bool) {
 	if !k.used {
 		k.stored = spec
 	}
+	d, changed = limit.Decide(k.stored, spec, &k.bucket, now, req)
+	if changed {
+		k.stored, k.used = spec, true
+	}
+	return d, changed
+}
+
+// decide asks, and checks what must hold for every answer.
+func (k *key) decide(spec limit.Spec, now int64, req limit.Request) limit.Decision {
+	k.tb.Helper()
 	before := k.bytes()
-	d, changed := limit.Decide(k.stored, spec, &k.bucket, now, req)
+	d, changed := k.ask(spec, now, req)
 	asked := fmt.Sprintf("%+v of %+v at %d: %+v", req, spec, now, d)
 	if d.Remaining < 0 || d.Remaining > d.Limit || d.Limit != spec.Capacity() {
 		k.tb.Fatalf("%s: remaining outside 0..limit", asked)
@@ -60,7 +69,6 @@ func (k *key) decide(spec limit.Spec, now int64, req limit.Request) limit.Decisi
 		}
 		return d
 	}
-	k.stored, k.used = spec, true
 	if left := limit.Remaining(spec, &k.bucket, now); left != d.Remaining {
 		k.tb.Fatalf("%s: then %d remain", asked, left)
 	}
@@ -165,9 +173,18 @@ func genRequest(capacity int64) *rapid.Generator[limit.Request] {
 	})
 }
 
-// genStep draws the time to the next request: often around what the last
-// answer was about, and never back behind the epoch.
-func genStep(spec limit.Spec, last limit.Decision, now int64, back bool) *rapid.Generator[int64] {
+// clock is the time of a random history. It stays near its start, so that the
+// longest distance in a bucket fits 64 bits.
+type clock struct{ now, first, last int64 }
+
+func newClock(start int64) *clock {
+	const span = 1_000_000_000 * second // 31 years
+	return &clock{now: start, first: max(0, start-span), last: start + span}
+}
+
+// step moves the clock to the time of the next request: often around what the
+// last answer was about.
+func (c *clock) step(t *rapid.T, spec limit.Spec, last limit.Decision, back bool) int64 {
 	wait, reset := min(max(last.WaitMS, 0), 1<<40), min(last.ResetMS, 1<<40)
 	steps := []*rapid.Generator[int64]{
 		rapid.Just(int64(0)),
@@ -176,14 +193,16 @@ func genStep(spec limit.Spec, last limit.Decision, now int64, back bool) *rapid.
 		rapid.Int64Range(0, spec.Window),
 		rapid.Int64Range(0, 3*spec.Window),
 		rapid.SampledFrom([]int64{max(0, wait*ms-ms), wait * ms, max(0, reset*ms-ms), reset * ms}),
-		rapid.SampledFrom([]int64{spec.Window - 1, spec.Window, spec.Window + 1, spec.Window - now%spec.Window}),
+		rapid.SampledFrom([]int64{spec.Window - 1, spec.Window, spec.Window + 1, spec.Window - c.now%spec.Window}),
 	}
 	if back {
 		steps = append(steps, rapid.OneOf(
-			rapid.Int64Range(-min(now, 2*spec.Window), 0),
-			rapid.Int64Range(-min(now, 5*ms), 0),
-			rapid.Int64Range(-min(now, 100*365*day), 0),
+			rapid.Int64Range(-5*ms, 0),
+			rapid.Int64Range(-2*spec.Window, 0),
+			rapid.Int64Range(-50*365*day, 0),
 		))
 	}
-	return rapid.OneOf(steps...)
+	c.now += rapid.OneOf(steps...).Draw(t, "step")
+	c.now = min(max(c.now, c.first), c.last)
+	return c.now
 }

@@ -10,11 +10,11 @@ import (
 
 // drive brings a key into some state under one of the rules.
 func drive(t *rapid.T, k *key, rules []limit.Spec, now int64, back bool) int64 {
+	clock := newClock(now)
 	var last limit.Decision
 	for range rapid.IntRange(0, 20).Draw(t, "steps") {
 		spec := rapid.SampledFrom(rules).Draw(t, "rule")
-		now += genStep(spec, last, now, back).Draw(t, "step")
-		now = min(now, horizon)
+		now = clock.step(t, spec, last, back)
 		last = k.decide(spec, now, genRequest(spec.Capacity()).Draw(t, "request"))
 	}
 	return now
