@@ -50,10 +50,10 @@ bench: ## measure beside redis-server, into docs/benchmarks.md (ARGS='--quick')
 
 .PHONY: lint
 lint: $(TOOLS)/golangci-lint ## check style, formatting and the arrows between packages
-	@for module in $(MODULES); do \
+	@status=0; for module in $(MODULES); do \
 		echo "lint $$module"; \
-		(cd "$$module" && $(CURDIR)/$(TOOLS)/golangci-lint run --config $(CURDIR)/.golangci.yaml ./...); \
-	done
+		(cd "$$module" && $(CURDIR)/$(TOOLS)/golangci-lint run --config $(CURDIR)/.golangci.yaml ./...) || status=1; \
+	done; exit $$status
 
 .PHONY: fmt
 fmt: $(TOOLS)/golangci-lint ## format all Go files as lint wants them
@@ -71,7 +71,10 @@ docs-check: ## fail if a generated page is stale
 
 .PHONY: tidy-check
 tidy-check: ## fail if a go.mod or go.sum is not what go mod tidy writes
-	@for module in $(MODULES); do echo "tidy $$module"; go -C "$$module" mod tidy -diff; done
+	@status=0; for module in $(MODULES); do \
+		echo "tidy $$module"; \
+		go -C "$$module" mod tidy -diff || status=1; \
+	done; exit $$status
 
 .PHONY: vuln
 vuln: $(TOOLS)/govulncheck ## look for known vulnerabilities in what is called (asks vuln.go.dev)
