@@ -1,0 +1,175 @@
+package state
+
+import "github.com/rlserver/rlserver/limit"
+
+// question is one call of Decide.
+type question struct {
+	key  []byte
+	hash uint64
+	spec limit.Spec
+	req  limit.Request
+	now  int64
+}
+
+// takes reports whether an admitted request takes units.
+func takes(req limit.Request) bool { return req.Cost > 0 && !req.Peek }
+
+// Decide asks key's bucket under spec, and charges it if the request is
+// admitted. A denial, a probe and cost 0 change nothing, and leave no trace
+// of an unknown key. key is not retained.
+//
+// The only error is ErrNoRoom.
+func (s *Store) Decide(key []byte, spec limit.Spec, req limit.Request, now int64) (limit.Decision, error) {
+	h := s.hash(key)
+	// The shortcut comes first: its cache misses and the slot's then overlap.
+	near := s.shortcuts.find(h, key)
+	q := question{key: key, hash: h, spec: spec, req: req, now: now}
+	d, err := s.decide(&s.slots[Slot(key)], &q, near)
+	if err != nil {
+		s.counters.noRoom.Add(1)
+		return limit.Decision{}, err
+	}
+	if takes(req) {
+		s.top.count(h, key, d.Allowed == 0, now)
+	}
+	return d, nil
+}
+
+// decide decides. near is an entry of the key that may be gone, or nil.
+func (s *Store) decide(sl *slot, q *question, near *entry) (limit.Decision, error) {
+	room := int64(0) // bytes reserved for a new key
+	for {
+		sl.mu.Lock()
+		e := near
+		if e == nil || e.gone() {
+			if e = sl.find(q.hash, q.key); e != nil {
+				s.shortcuts.put(q.hash, e)
+			}
+		}
+		if e != nil {
+			d, grown, err := s.decideKnown(e, q)
+			sl.mu.Unlock()
+			s.memory.settle(-room)
+			s.grow(grown, q.now, asker{sl, q.hash})
+			return d, err
+		}
+		d, need, err := s.decideNew(sl, q, room)
+		sl.mu.Unlock()
+		if err != nil || need <= room {
+			return d, err
+		}
+		// Room is made without the lock, so all is looked up again after it.
+		if need > s.memory.ceiling.Load() || !s.makeRoom(need-room, q.now, asker{sl, q.hash}) {
+			s.memory.settle(-room)
+			return d, ErrNoRoom
+		}
+		room = need
+	}
+}
+
+// decideNew decides for a key without a bucket and makes one if units were
+// taken. If that needs more than the room that is reserved and no more can be
+// had, it says how much and does nothing. Otherwise the room is settled.
+func (s *Store) decideNew(sl *slot, q *question, room int64) (d limit.Decision, need int64, err error) {
+	var b limit.Bucket
+	d, taken := limit.Decide(q.spec, q.spec, &b, q.now, q.req)
+	if !taken {
+		s.memory.settle(-room)
+		return d, 0, nil
+	}
+	size := newBytes(len(q.key), &b)
+	need = size + specBytes
+	if need > room {
+		if !s.memory.reserve(need - room) {
+			return limit.Decision{}, need, nil
+		}
+		room = need
+	}
+	id, added, ok := s.specs.acquire(q.spec)
+	if !ok {
+		s.memory.settle(-room)
+		return limit.Decision{}, 0, ErrNoRoom
+	}
+	if added {
+		size += specBytes
+	}
+	s.memory.settle(size - room)
+	e := newEntry(q.key)
+	e.spec, e.seen = id, steps(q.now)
+	e.put(&b)
+	sl.insert(q.hash, e)
+	s.keys.Add(1)
+	return d, 0, nil
+}
+
+// decideKnown decides for a key that has a bucket. grown is by how many bytes
+// its state grew, which is not accounted yet.
+func (s *Store) decideKnown(e *entry, q *question) (d limit.Decision, grown int64, err error) {
+	stored := s.specs.at(e.spec)
+	if *stored != q.spec {
+		return s.decideChanged(e, *stored, q)
+	}
+	return s.charge(e, q.spec, q)
+}
+
+// decideChanged decides for a bucket that is kept under another rule.
+func (s *Store) decideChanged(e *entry, stored limit.Spec, q *question) (d limit.Decision, grown int64, err error) {
+	// Most often such a request comes once per key. It is asked as a probe
+	// first: the new rule is interned only if it is going to be stored.
+	b := e.bucket()
+	probe := q.req
+	probe.Peek = true
+	if d, _ = limit.Decide(stored, q.spec, &b, q.now, probe); d.Allowed == 0 || !takes(q.req) {
+		return d, 0, nil
+	}
+	id, added, ok := s.specs.acquire(q.spec)
+	if !ok {
+		return limit.Decision{}, 0, ErrNoRoom
+	}
+	d, grown, err = s.charge(e, stored, q)
+	if err != nil {
+		s.specs.release(id)
+		return d, 0, err
+	}
+	if added {
+		grown += specBytes
+	}
+	if s.specs.release(e.spec) {
+		grown -= specBytes
+	}
+	e.spec = id
+	s.counters.conversions.Add(1)
+	return d, grown, nil
+}
+
+// charge asks e's bucket, kept under the rule stored, and stores what it
+// becomes.
+func (s *Store) charge(e *entry, stored limit.Spec, q *question) (d limit.Decision, grown int64, err error) {
+	b := e.bucket()
+	before := stateBytes(&b)
+	ceiling := s.memory.ceiling.Load()
+	tight := b.Log != nil && 2*e.bytes() > ceiling
+	if tight {
+		// If this log doubles it may not fit even alone. A copy will tell.
+		b.Log = copyLog(b.Log)
+	}
+	d, taken := limit.Decide(stored, q.spec, &b, q.now, q.req)
+	if !taken {
+		return d, 0, nil
+	}
+	grown = stateBytes(&b) - before
+	if tight && grown > 0 && e.bytes()+grown > ceiling {
+		return limit.Decision{}, 0, ErrNoRoom
+	}
+	e.put(&b)
+	e.seen = steps(q.now)
+	return d, grown, nil
+}
+
+func copyLog(l *limit.Log) *limit.Log {
+	c := new(limit.Log)
+	for at, units := range l.All() {
+		c.Add(at, units)
+	}
+	return c
+}

@@ -1,0 +1,140 @@
+package state
+
+// When a new state does not fit, room is made for it by deleting what is
+// full, which has no effect on any decision, else the bucket of a few sampled
+// that will be full soonest: it is the one that forgets least. So a flood of
+// new keys displaces itself and not the keys that are being limited.
+
+const (
+	sampleKeys    = 16 // entries that are compared
+	samplePerSlot = 4  // of them from one slot
+	sampleSlots   = 64 // slots to look at before fewer will do
+)
+
+// asker is the request for which room is made: its bucket is not evicted.
+type asker struct {
+	slot *slot
+	hash uint64
+}
+
+// candidate is an entry that may be evicted.
+type candidate struct {
+	slot   *slot
+	hash   uint64
+	entry  *entry
+	fullIn int64 // nanoseconds
+}
+
+// makeRoom reserves n bytes, evicting until they fit. It reports false, and
+// has reserved nothing, when nothing is left to evict. No slot's lock may be
+// held.
+func (s *Store) makeRoom(n, now int64, by asker) bool {
+	for !s.memory.reserve(n) {
+		if !s.evict(now, by) {
+			return false
+		}
+	}
+	return true
+}
+
+// grow accounts what a bucket that is in use grew by, and makes room after
+// the fact: how much it grows is known only when it has. No slot's lock may
+// be held.
+func (s *Store) grow(n, now int64, by asker) {
+	s.memory.settle(n)
+	for n > 0 && s.memory.over() > 0 && s.evict(now, by) {
+	}
+}
+
+// evict deletes at least one bucket, unless another goroutine is at it, and
+// reports false when there is none.
+func (s *Store) evict(now int64, by asker) bool {
+	var best candidate
+	sampled := 0
+	sample := func(sl *slot) (freed bool) {
+		n, full := s.sample(sl, now, by, &best)
+		sampled += n
+		return full > 0
+	}
+	// The asker's own slot is always among those sampled: many keys behind
+	// one tag would otherwise hide in one slot of 16,384 and displace all
+	// others.
+	if by.slot != nil && sample(by.slot) {
+		return true
+	}
+	start := s.rand()
+	for i := range uint64(Slots) {
+		if sampled >= sampleKeys || i >= sampleSlots && sampled > 0 {
+			break
+		}
+		if sample(&s.slots[(start+i)%Slots]) {
+			return true
+		}
+	}
+	if sampled == 0 {
+		return false
+	}
+	s.evictCandidate(best, now)
+	return true
+}
+
+// sample looks at some entries of a slot, from a random position on. It
+// deletes those that are full and puts the one that will be full soonest into
+// best, if it beats it.
+func (s *Store) sample(sl *slot, now int64, by asker, best *candidate) (sampled, full int) {
+	var found [samplePerSlot]candidate
+	sl.mu.Lock()
+	defer sl.mu.Unlock()
+	if sl.keys == 0 {
+		return 0, 0
+	}
+	gather := func(h uint64, e *entry) bool {
+		for ; e != nil && sampled < len(found); e = e.next() {
+			if sl != by.slot || h != by.hash {
+				found[sampled] = candidate{sl, h, e, s.fullIn(e, now)}
+				sampled++
+			}
+		}
+		return sampled < len(found)
+	}
+	pivot := s.rand()
+	sl.tree.Ascend(pivot, gather)
+	if sampled < len(found) && sampled < int(sl.keys) {
+		sl.tree.Scan(func(h uint64, e *entry) bool { return h < pivot && gather(h, e) })
+	}
+	for _, c := range found[:sampled] {
+		switch {
+		case c.fullIn == 0:
+			s.drop(sl, c.hash, c.entry)
+			full++
+		case best.entry == nil || c.fullIn < best.fullIn:
+			*best = c
+		}
+	}
+	s.counters.evictedFull.Add(int64(full))
+	return sampled, full
+}
+
+// evictCandidate deletes c, unless it went or was charged since it was
+// sampled: then it is no longer what was chosen.
+func (s *Store) evictCandidate(c candidate, now int64) {
+	c.slot.mu.Lock()
+	defer c.slot.mu.Unlock()
+	if !c.entry.gone() && s.fullIn(c.entry, now) <= c.fullIn {
+		s.drop(c.slot, c.hash, c.entry)
+		s.counters.evictedNotFull.Add(1)
+	}
+}
+
+// drop deletes an entry of a slot whose lock the caller holds.
+func (s *Store) drop(sl *slot, h uint64, e *entry) {
+	freed := e.bytes()
+	if s.specs.release(e.spec) {
+		freed += specBytes
+	}
+	sl.remove(h, e)
+	e.spec = goneSpec
+	s.shortcuts.drop(h, e)
+	s.memory.settle(-freed)
+	s.keys.Add(-1)
+}

@@ -1,0 +1,103 @@
+package state
+
+import (
+	"sync"
+
+	"github.com/tidwall/btree"
+)
+
+const (
+	// degree 64: the 61 keys that a slot holds of a million fit one node.
+	degree = 64
+
+	// A position in a slot is the top 39 bits of a hash, so that a slot and
+	// a position make a cursor below 2^53, which every client's numbers hold.
+	posBits  = 39
+	posShift = 64 - posBits
+
+	// walkBatch is how many entries are looked at in one hold of a slot's
+	// lock: some microseconds, however many keys share one tag.
+	walkBatch = 128
+)
+
+// slot is one hash slot: a lock and the tree of what it guards, ordered by
+// the keys' hashes. Keys with the same hash are chained.
+type slot struct {
+	keys int32 // in the tree, chained ones included
+	peak int32 // most keys since the tree was last built anew
+	mu   sync.Mutex
+	tree btree.Map[uint64, *entry]
+}
+
+func newTree() btree.Map[uint64, *entry] { return *btree.NewMap[uint64, *entry](degree) }
+
+// find returns key's entry, or nil.
+func (sl *slot) find(h uint64, key []byte) *entry {
+	e, _ := sl.tree.Get(h)
+	for e != nil && e.key != string(key) {
+		e = e.next()
+	}
+	return e
+}
+
+// insert adds e, whose key is not in the slot.
+func (sl *slot) insert(h uint64, e *entry) {
+	if head, chained := sl.tree.Set(h, e); chained {
+		e.setNext(head)
+	}
+	sl.keys++
+	sl.peak = max(sl.peak, sl.keys)
+}
+
+// remove takes e, which is in the slot, out of it.
+func (sl *slot) remove(h uint64, e *entry) {
+	switch head, _ := sl.tree.Get(h); {
+	case head != e:
+		for head.next() != e {
+			head = head.next()
+		}
+		head.setNext(e.next())
+	case e.next() != nil:
+		sl.tree.Set(h, e.next())
+	default:
+		sl.tree.Delete(h)
+	}
+	sl.keys--
+	sl.compact()
+}
+
+// compact builds a small tree anew when most of its keys are gone: a node
+// never gives back the room it once had, and 2 KB in each of 16,384 slots
+// would stay for the few keys that are left after a flood.
+func (sl *slot) compact() {
+	const small = 32 // keys; a rebuild takes about a microsecond
+	if sl.keys > small || sl.peak <= 8 || sl.keys*4 > sl.peak {
+		return
+	}
+	tree := newTree()
+	sl.tree.Scan(func(h uint64, e *entry) bool {
+		tree.Load(h, e)
+		return true
+	})
+	sl.tree, sl.peak = tree, sl.keys
+}
+
+// walk visits entries from position pos on: about n of them, all of a
+// position or none. It returns the position to go on from, and false at the
+// slot's end. visit must not change the slot.
+func (sl *slot) walk(pos uint64, n int, visit func(h uint64, e *entry)) (next uint64, more bool) {
+	visited := 0
+	sl.tree.Ascend(pos<<posShift, func(h uint64, e *entry) bool {
+		if at := h >> posShift; visited >= n && at != pos {
+			next, more = at, true
+			return false
+		}
+		pos = h >> posShift
+		for ; e != nil; e = e.next() {
+			visit(h, e)
+			visited++
+		}
+		return true
+	})
+	return next, more
+}
