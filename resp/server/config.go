@@ -1,0 +1,107 @@
+// Package server owns sockets: it accepts connections and moves bytes between
+// them and sessions, one goroutine a connection.
+package server
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/rlserver/rlserver/resp"
+)
+
+// Config is what a Server needs.
+type Config struct {
+	Handler resp.Handler
+	Now     func() int64 // Unix nanoseconds; read once per batch
+	// Deadline is the system's time from now, for the deadlines of sockets.
+	Deadline func(from time.Duration) time.Time
+	Limits   resp.Limits
+	Events   Events
+
+	MaxClients        int           // connections at once
+	MaxClientsPerAddr int           // of one address, before authentication; 0: no bound
+	IdleTimeout       time.Duration // between commands; 0: none
+	CommandTimeout    time.Duration // from a command's first byte to its last
+	WriteTimeout      time.Duration // for a peer to take its replies
+	HandshakeTimeout  time.Duration // of TLS
+}
+
+// DefaultConfig lacks only Handler, Now and Deadline.
+func DefaultConfig() Config {
+	return Config{
+		Limits:           resp.DefaultLimits(),
+		MaxClients:       10_000,
+		CommandTimeout:   10 * time.Second,
+		WriteTimeout:     5 * time.Second,
+		HandshakeTimeout: 5 * time.Second,
+	}
+}
+
+// Validate reports everything that is missing or out of range.
+func (c *Config) Validate() error {
+	var errs []error
+	if c.Handler == nil {
+		errs = append(errs, errors.New("no handler"))
+	}
+	if c.Now == nil {
+		errs = append(errs, errors.New("no clock"))
+	}
+	if c.Deadline == nil {
+		errs = append(errs, errors.New("no source of deadlines"))
+	}
+	if err := c.Limits.Validate(); err != nil {
+		errs = append(errs, err)
+	}
+	if c.MaxClients < 1 {
+		errs = append(errs, fmt.Errorf("max clients must be at least 1, got %d", c.MaxClients))
+	}
+	if c.MaxClientsPerAddr < 0 {
+		errs = append(errs, fmt.Errorf("max clients per address must not be negative, got %d", c.MaxClientsPerAddr))
+	}
+	if c.IdleTimeout < 0 {
+		errs = append(errs, fmt.Errorf("idle timeout must not be negative, got %s", c.IdleTimeout))
+	}
+	for _, t := range []struct {
+		name string
+		d    time.Duration
+	}{
+		{"command timeout", c.CommandTimeout},
+		{"write timeout", c.WriteTimeout},
+		{"handshake timeout", c.HandshakeTimeout},
+	} {
+		if t.d <= 0 {
+			errs = append(errs, fmt.Errorf("%s must be positive, got %s", t.name, t.d))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Reason says why a connection was refused or closed. The set is fixed, so it
+// can label a metric.
+type Reason string
+
+// The reasons.
+const (
+	ReasonPeer      Reason = "peer"      // the client went
+	ReasonQuit      Reason = "quit"      // the session ended: QUIT, a protocol error
+	ReasonIdle      Reason = "idle"      // it asked nothing for too long
+	ReasonCommand   Reason = "command"   // a command took too long to arrive
+	ReasonWrite     Reason = "write"     // it did not take its replies
+	ReasonHandshake Reason = "handshake" // TLS failed or took too long
+	ReasonKilled    Reason = "killed"    // CLIENT KILL
+	ReasonShutdown  Reason = "shutdown"  // the server stops
+	ReasonClients   Reason = "clients"   // refused: too many
+	ReasonPerAddr   Reason = "per_addr"  // refused: too many of one address
+	ReasonAccept    Reason = "accept"    // the system could not accept
+)
+
+// Events reports what happens to connections. Fields may be nil; they are
+// called from many goroutines.
+type Events struct {
+	Opened  func(resp.ClientInfo)
+	Closed  func(resp.ClientInfo, Reason)
+	Refused func(addr string, why Reason)
+	Accept  func(err error) // a failed accept; it is tried again
+	Panic   func(peer resp.ClientInfo, value any, stack []byte)
+}

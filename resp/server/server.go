@@ -1,0 +1,211 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rlserver/rlserver/resp"
+)
+
+// ErrClosed is returned by Serve once Shutdown was called.
+var ErrClosed = errors.New("server closed")
+
+// errMaxClients is Redis' text: clients match on it.
+const errMaxClients = "-ERR max number of clients reached\r\n"
+
+// Server serves connections of any number of listeners.
+type Server struct {
+	cfg Config
+
+	stopping context.Context // ends when Shutdown is called
+	stop     context.CancelFunc
+	running  sync.WaitGroup // connections
+
+	accepted atomic.Int64 // connections ever opened; also the last client's id
+	refused  atomic.Int64
+	read     atomic.Int64 // bytes of connections that are closed
+	written  atomic.Int64
+
+	mu        sync.Mutex
+	listeners map[net.Listener]struct{}
+	conns     map[int64]*conn
+	strangers map[string]int // connections of an address that have not authenticated
+}
+
+// New returns a Server that serves nothing yet.
+func New(cfg Config) (*Server, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, err
+	}
+	s := &Server{
+		cfg:       cfg,
+		listeners: make(map[net.Listener]struct{}),
+		conns:     make(map[int64]*conn),
+		strangers: make(map[string]int),
+	}
+	s.stopping, s.stop = context.WithCancel(context.Background())
+	return s, nil
+}
+
+// Serve accepts connections until Shutdown, when it returns ErrClosed. It
+// takes over the listener. A failed accept is reported and tried again, at
+// most every second: out of descriptors is no reason to spin or to die.
+func (s *Server) Serve(ln net.Listener) error {
+	if !s.track(ln) {
+		return errors.Join(ErrClosed, ln.Close())
+	}
+	defer s.untrack(ln)
+	const firstPause, longestPause = 5 * time.Millisecond, time.Second
+	pause := firstPause
+	for {
+		nc, err := ln.Accept()
+		if err == nil {
+			pause = firstPause
+			s.open(nc)
+			continue
+		}
+		if s.stopping.Err() != nil {
+			return ErrClosed
+		}
+		if errors.Is(err, net.ErrClosed) {
+			return err
+		}
+		if s.cfg.Events.Accept != nil {
+			s.cfg.Events.Accept(err)
+		}
+		select {
+		case <-s.stopping.Done():
+			return ErrClosed
+		case <-time.After(pause):
+			pause = min(2*pause, longestPause)
+		}
+	}
+}
+
+func (s *Server) track(ln net.Listener) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopping.Err() != nil {
+		return false
+	}
+	s.listeners[ln] = struct{}{}
+	return true
+}
+
+func (s *Server) untrack(ln net.Listener) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.listeners, ln)
+	_ = ln.Close() // Shutdown may have closed it
+}
+
+// open starts a connection's goroutine, or refuses it.
+func (s *Server) open(nc net.Conn) {
+	c := newConn(s, nc)
+	if why := s.admit(c); why != "" {
+		s.refuse(nc, why)
+		return
+	}
+	go func() {
+		defer s.running.Done()
+		why := c.serve()
+		s.leave(c)
+		if s.cfg.Events.Closed != nil {
+			s.cfg.Events.Closed(c.session.Info(), why)
+		}
+	}()
+}
+
+// admit registers a connection, or says why it may not come in.
+func (s *Server) admit(c *conn) Reason {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.stopping.Err() != nil:
+		return ReasonShutdown
+	case len(s.conns) >= s.cfg.MaxClients:
+		return ReasonClients
+	case s.cfg.MaxClientsPerAddr > 0 && s.strangers[c.host] >= s.cfg.MaxClientsPerAddr:
+		return ReasonPerAddr
+	}
+	c.start(s.accepted.Add(1))
+	if c.stranger = !c.session.Authenticated; c.stranger {
+		s.strangers[c.host]++
+	}
+	s.conns[c.session.ID()] = c
+	s.running.Add(1)
+	return ""
+}
+
+// refuse answers in Redis' words, without waiting for a peer that does not read.
+func (s *Server) refuse(nc net.Conn, why Reason) {
+	s.refused.Add(1)
+	if s.cfg.Events.Refused != nil {
+		s.cfg.Events.Refused(nc.RemoteAddr().String(), why)
+	}
+	if why != ReasonShutdown && nc.SetWriteDeadline(s.cfg.Deadline(time.Second)) == nil {
+		if tcp, plain := nc.(*net.TCPConn); plain {
+			_, _ = tcp.Write([]byte(errMaxClients)) // it fits the socket's buffer
+		}
+	}
+	_ = nc.Close()
+}
+
+// acquainted notes that a connection has authenticated.
+func (s *Server) acquainted(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forgetStranger(c)
+}
+
+func (s *Server) forgetStranger(c *conn) {
+	if !c.stranger {
+		return
+	}
+	c.stranger = false
+	if s.strangers[c.host]--; s.strangers[c.host] == 0 {
+		delete(s.strangers, c.host)
+	}
+}
+
+func (s *Server) leave(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forgetStranger(c)
+	delete(s.conns, c.session.ID())
+	s.read.Add(c.read.Load())
+	s.written.Add(c.written.Load())
+}
+
+// Shutdown stops accepting, lets every session finish the commands that have
+// arrived and send their replies, and closes. When ctx ends first, what is
+// left is cut and ctx's error returned.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.mu.Lock()
+	s.stop()
+	for ln := range s.listeners {
+		_ = ln.Close() // Accept reports it
+	}
+	for _, c := range s.conns {
+		c.interrupt()
+	}
+	s.mu.Unlock()
+
+	drained := make(chan struct{})
+	go func() {
+		s.running.Wait()
+		close(drained)
+	}()
+	select {
+	case <-drained:
+		return nil
+	case <-ctx.Done():
+	}
+	s.Kill(func(resp.ClientInfo) bool { return true })
+	<-drained
+	return ctx.Err()
+}
