@@ -28,7 +28,7 @@ func (c *Call) decide(key []byte, spec limit.Spec, req limit.Request) (limit.Dec
 		return d, err
 	}
 	if !req.Peek && req.Cost > 0 {
-		c.d.tally.decided(uint64(c.S.ID), spec.Algorithm, d.Allowed > 0)
+		c.d.tally.decided(uint64(c.S.ID()), spec.Algorithm, d.Allowed > 0)
 	}
 	return d, nil
 }

@@ -38,3 +38,8 @@ func replyText(err error) string {
 func errorCode(code, format string, a ...any) error {
 	return replyError(code + " " + fmt.Sprintf(format, a...))
 }
+
+// wrongArity is Redis' text for a command that takes fewer or more words.
+func wrongArity(e *entry) error {
+	return replyError("ERR wrong number of arguments for '" + e.full + "' command")
+}

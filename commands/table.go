@@ -10,5 +10,6 @@ func Table() []Command {
 		inspectCommand(),
 		topCommand(),
 		helpCommand(),
+		pingCommand(),
 	}
 }

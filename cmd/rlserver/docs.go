@@ -1,0 +1,73 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/rlserver/rlserver/commands"
+)
+
+// writeDocs writes the pages that are made from tables into a directory:
+// `rlserver docs DIR`. A test fails when one is stale.
+func writeDocs(args []string) error {
+	if len(args) != 1 {
+		return errors.New("usage: rlserver docs DIR")
+	}
+	return errors.Join(
+		writePage(filepath.Join(args[0], "commands.md"), commands.Markdown),
+		writePage(filepath.Join(args[0], "configuration.md"), configurationPage),
+	)
+}
+
+func writePage(name string, write func(io.Writer) error) error {
+	var page strings.Builder
+	if err := write(&page); err != nil {
+		return err
+	}
+	return os.WriteFile(name, []byte(page.String()), 0o644)
+}
+
+// configurationPage is docs/configuration.md: the flags, as --help has them.
+func configurationPage(w io.Writer) error {
+	fmt.Fprint(w, `# Configuration
+
+<!-- Made by make docs from the flags' own table; do not edit. -->
+
+Every setting is a flag, an environment variable and a line of a file; the flag
+wins over the environment, the environment over the file.
+
+    rlserver --max-memory 64mb
+    RLSERVER_MAX_MEMORY=64mb rlserver
+    rlserver --config rlserver.conf        # with a line: max-memory 64mb
+
+Lines of the file that begin with `+"`#`"+` are comments. What is unknown or out of
+range is refused at the start, with every mistake named. Sizes are bytes, or end
+in kb, mb or gb; times are written 500ms, 10s, 5m.
+
+| flag | environment | default | meaning |
+|---|---|---|---|
+`)
+	var c config
+	var err error
+	c.flags().VisitAll(func(f *flag.Flag) {
+		if err != nil {
+			return
+		}
+		_, usage := flag.UnquoteUsage(f)
+		fallback := f.DefValue
+		if fallback == "" {
+			fallback = "-"
+		}
+		_, err = fmt.Fprintf(w, "| `--%s` | `%s` | %s | %s |\n", f.Name, environment(f.Name), fallback, usage)
+	})
+	return err
+}
+
+func environment(flagName string) string {
+	return "RLSERVER_" + strings.ToUpper(strings.ReplaceAll(flagName, "-", "_"))
+}

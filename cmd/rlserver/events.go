@@ -1,0 +1,26 @@
+package main
+
+import (
+	"log/slog"
+
+	"github.com/rlserver/rlserver/resp"
+	"github.com/rlserver/rlserver/resp/server"
+)
+
+// socketEvents logs what happens to connections.
+func socketEvents(log *slog.Logger) server.Events {
+	return server.Events{
+		Closed: func(peer resp.ClientInfo, why server.Reason) {
+			log.Debug("connection closed", "addr", peer.RemoteAddr, "id", peer.ID, "why", string(why))
+		},
+		Refused: func(addr string, why server.Reason) {
+			log.Warn("connection refused", "addr", addr, "why", string(why))
+		},
+		Accept: func(err error) {
+			log.Error("cannot accept connections", "err", err)
+		},
+		Panic: func(peer resp.ClientInfo, value any, stack []byte) {
+			log.Error("a command failed; its connection is closed", "addr", peer.RemoteAddr, "id", peer.ID, "panic", value, "stack", string(stack))
+		},
+	}
+}

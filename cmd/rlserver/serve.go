@@ -1,0 +1,109 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"time"
+
+	"github.com/rlserver/rlserver/commands"
+	"github.com/rlserver/rlserver/limit"
+	"github.com/rlserver/rlserver/resp/server"
+	"github.com/rlserver/rlserver/state"
+)
+
+// serve runs one node until ctx ends, then drains it.
+func serve(ctx context.Context, cfg *config, now func() int64, log *slog.Logger) error {
+	store, err := newStore(cfg)
+	if err != nil {
+		return err
+	}
+	dispatcher, err := commands.New(commands.Config{
+		Buckets:   buckets{store},
+		Ownership: soleOwner{cfg.nodeName},
+		Bounds:    limit.Bounds{MaxLog: cfg.maxLog},
+		MaxKey:    cfg.maxKey,
+	})
+	if err != nil {
+		return err
+	}
+	sockets, err := newSockets(cfg, dispatcher, now, log)
+	if err != nil {
+		return err
+	}
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.addr)
+	if err != nil {
+		return fmt.Errorf("cannot listen on %s (--addr): %w", cfg.addr, err)
+	}
+	log.Info("ready", "addr", listener.Addr().String(), "node", cfg.nodeName,
+		"max-memory", cfg.maxMemory.String(), "version", version)
+
+	go sweep(ctx, store, now)
+	served := make(chan error, 1)
+	go func() { served <- sockets.Serve(listener) }()
+	select {
+	case err := <-served:
+		return err
+	case <-ctx.Done():
+	}
+	log.Info("stopping", "drain-timeout", cfg.drainTimeout.String())
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.drainTimeout)
+	defer cancel()
+	if err := sockets.Shutdown(drain); err != nil && !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	log.Info("stopped", "keys", store.Len())
+	return nil
+}
+
+// newStore seeds the store's hash and its choice of victims from the system,
+// so that no client can aim keys at one tree.
+func newStore(cfg *config) (*state.Store, error) {
+	seed := maphash.MakeSeed()
+	return state.New(state.Config{
+		MaxMemory: int64(cfg.maxMemory),
+		SweepIdle: cfg.sweepIdle,
+		Hash:      func(key []byte) uint64 { return maphash.Bytes(seed, key) },
+		Rand:      rand.Uint64,
+	})
+}
+
+func newSockets(cfg *config, handler *commands.Dispatcher, now func() int64, log *slog.Logger) (*server.Server, error) {
+	sc := server.DefaultConfig()
+	sc.Limits = cfg.limits()
+	sc.MaxClients = cfg.maxClients
+	sc.MaxClientsPerAddr = cfg.maxClientsPerAddr
+	sc.IdleTimeout = cfg.idleTimeout
+	sc.CommandTimeout = cfg.commandTimeout
+	sc.WriteTimeout = cfg.writeTimeout
+	sc.Handler = handler
+	sc.Now = now
+	sc.Deadline = func(from time.Duration) time.Time { return time.Now().Add(from) }
+	sc.Events = socketEvents(log)
+	return server.New(sc)
+}
+
+// A sweep visits sweepSlots of the 16,384 slots each sweepEvery: all of them
+// in 45 s.
+const (
+	sweepEvery = 100 * time.Millisecond
+	sweepSlots = 37
+)
+
+// sweep drops buckets that are full and idle, a few slots at a time.
+func sweep(ctx context.Context, store *state.Store, now func() int64) {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			store.Sweep(now(), sweepSlots)
+		}
+	}
+}
