@@ -35,7 +35,7 @@ type algorithm struct {
 	give func(spec Spec, b Bucket, now, n int64) (Bucket, int64)
 
 	// start is a bucket of which whole units and part/per of a unit are in use
-	// at now; only between buckets is part other than 0.
+	// at now; none: it is as new. Only between buckets is part other than 0.
 	start func(spec Spec, now, whole, part, per int64) Bucket
 }
 

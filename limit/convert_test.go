@@ -117,6 +117,8 @@ func TestWhatWasUsedStaysUsed(t *testing.T) {
 	}{
 		// 4 used, 2.5 s later 2.75 of them still are: 3.75 at 100 per second.
 		{"token to token", used(limit.TokenBucket, 10, 20*second, 4, 2500*ms), token, 96, 37_500_000},
+		// 6,999,999 of the 7,000,000 ns that weighed 1 unit, now 10/7 as much, rounded up; and one more.
+		{"to the last fraction", used(limit.TokenBucket, 1, 7*ms, 1, 1), rule(t, limit.LeakyBucket, 1, 10*ms, 10), 8, 19_999_999},
 		{"leaky to token", used(limit.LeakyBucket, 10, 20*second, 4, 2500*ms), token, 96, 37_500_000},
 		{"token to log", used(limit.TokenBucket, 10, 20*second, 4, 2500*ms), rule(t, limit.SlidingLog, 100, second, 0), 96, second},
 		{"log to token", used(limit.SlidingLog, 10, 20*second, 4, 2500*ms), token, 95, 50_000_000},

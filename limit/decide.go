@@ -83,9 +83,6 @@ func converted(stored, spec Spec, b Bucket, now int64) Bucket {
 	if old.windowed || rule.windowed {
 		whole, part = roundUp(whole, part), 0
 	}
-	if whole == 0 && part == 0 {
-		return Bucket{}
-	}
 	return rule.start(spec, now, whole, part, stored.Window)
 }
 

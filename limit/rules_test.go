@@ -160,7 +160,9 @@ func genSmallRule(algorithms ...limit.Algorithm) *rapid.Generator[limit.Spec] {
 func genRequest(capacity int64) *rapid.Generator[limit.Request] {
 	return rapid.Custom(func(t *rapid.T) limit.Request {
 		cost := rapid.OneOf(
+			rapid.Just(int64(1)),
 			rapid.Int64Range(0, 3),
+			rapid.Int64Range(0, max(1, capacity/8)),
 			rapid.Int64Range(0, capacity),
 			rapid.Int64Range(max(0, capacity-2), min(capacity+1, limit.MaxUnits)),
 			rapid.Int64Range(0, limit.MaxUnits),
