@@ -62,7 +62,7 @@ fmt: $(TOOLS)/golangci-lint ## format all Go files as lint wants them
 	done
 
 .PHONY: docs
-docs: ## write the pages that are generated (docs/commands.md)
+docs: ## write the pages that are generated from the code
 	go run ./cmd/rlserver docs docs
 
 .PHONY: docs-check
@@ -79,6 +79,10 @@ tidy-check: ## fail if a go.mod or go.sum is not what go mod tidy writes
 .PHONY: vuln
 vuln: $(TOOLS)/govulncheck ## look for known vulnerabilities in what is called (asks vuln.go.dev)
 	$(TOOLS)/govulncheck ./...
+
+.PHONY: tools
+tools: $(addprefix $(TOOLS)/,golangci-lint gofumpt gotestsum benchstat govulncheck) ## build all pinned tools, and say where they are
+	@ls $^
 
 .PHONY: clean
 clean: ## remove what the other verbs made
