@@ -2,6 +2,7 @@ package commands
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/rlserver/rlserver/limit"
@@ -12,12 +13,19 @@ import (
 type Config struct {
 	Buckets   Buckets
 	Ownership Ownership
-	Bounds    limit.Bounds // of the rules callers may ask for
-	MaxKey    int          // bytes of a key
+	Server    Server
+	Users     func() *Users // who may come in now
+	Clock     func() int64  // Unix nanoseconds; times the commands that are not fast
+	Bounds    limit.Bounds  // of the rules callers may ask for
+	MaxKey    int           // bytes of a key
 }
 
-// DefaultMaxKey is the longest key in bytes.
-const DefaultMaxKey = 512
+// Defaults of what an operator can set.
+const (
+	DefaultMaxKey   = 512        // bytes of a key
+	DefaultSlow     = 10_000_000 // nanoseconds after which a command is slow
+	DefaultSlowKept = 128        // slow commands that are remembered
+)
 
 // Validate reports everything that is missing or out of range.
 func (c *Config) Validate() error {
@@ -27,6 +35,15 @@ func (c *Config) Validate() error {
 	}
 	if c.Ownership == nil {
 		errs = append(errs, errors.New("commands: no ownership"))
+	}
+	if c.Server == nil {
+		errs = append(errs, errors.New("commands: no server"))
+	}
+	if c.Users == nil {
+		errs = append(errs, errors.New("commands: no users"))
+	}
+	if c.Clock == nil {
+		errs = append(errs, errors.New("commands: no clock"))
 	}
 	if c.MaxKey < 1 {
 		errs = append(errs, errors.New("commands: the longest key must be at least 1 byte"))
@@ -40,10 +57,13 @@ func (c *Config) Validate() error {
 // Dispatcher runs the commands of sessions. It is a resp.Handler, and safe
 // for any number of sessions at once.
 type Dispatcher struct {
-	cfg    Config
-	table  []Command
-	byName map[string]*entry
-	tally  tally
+	cfg     Config
+	table   []Command
+	byName  map[string]*entry // by name and alias
+	entries []*entry          // what can run, subcommands included, by name
+	tally   tally
+	rate    rate
+	slow    slowlog
 }
 
 // entry is a record of the table, or of a container's subcommands, ready to run.
@@ -62,8 +82,11 @@ type Call struct {
 	Args [][]byte // the name first
 	Now  int64    // Unix nanoseconds
 
-	d     *Dispatcher
-	entry *entry
+	d        *Dispatcher
+	entry    *entry
+	user     *User    // nil: not authenticated
+	channels []string // subscribed to
+	tracking bool     // CLIENT TRACKING ON
 }
 
 // New returns a Dispatcher for the commands of Table.
@@ -72,12 +95,15 @@ func New(cfg Config) (*Dispatcher, error) {
 		return nil, err
 	}
 	d := &Dispatcher{cfg: cfg, table: Table()}
-	d.byName = compile(d.table, "")
+	d.byName = d.compile(d.table, "")
+	slices.SortFunc(d.entries, func(a, b *entry) int { return strings.Compare(a.full, b.full) })
+	d.slow.threshold.Store(DefaultSlow)
+	d.slow.keep.Store(DefaultSlowKept)
 	return d, nil
 }
 
 // compile indexes records by name and alias.
-func compile(records []Command, container string) map[string]*entry {
+func (d *Dispatcher) compile(records []Command, container string) map[string]*entry {
 	index := make(map[string]*entry, len(records))
 	for i := range records {
 		c := &records[i]
@@ -86,7 +112,10 @@ func compile(records []Command, container string) map[string]*entry {
 			e.full, e.arity = container+"|"+c.Name, c.arity(2)
 		}
 		if len(c.Sub) > 0 {
-			e.sub = compile(c.Sub, c.Name)
+			e.sub = d.compile(c.Sub, c.Name)
+		}
+		if c.Run != nil {
+			d.entries = append(d.entries, e)
 		}
 		index[c.Name] = e
 		for _, alias := range c.Aliases {
@@ -96,8 +125,12 @@ func compile(records []Command, container string) map[string]*entry {
 	return index
 }
 
-// Open gives a new session its Call.
-func (d *Dispatcher) Open(s *resp.Session) { s.Context = &Call{S: s, d: d} }
+// Open gives a new session its Call, and the user it is to begin with.
+func (d *Dispatcher) Open(s *resp.Session) {
+	c := &Call{S: s, d: d}
+	s.Context = c
+	c.become(d.cfg.Users().Initial())
+}
 
 // Command runs one command: it is found, its arity and the caller's right to
 // it are checked, it is queued if the session is in MULTI, else run.
@@ -109,7 +142,7 @@ func (d *Dispatcher) Command(s *resp.Session, w *resp.Writer, args [][]byte, now
 		err = wrongArity(e)
 	}
 	if err == nil {
-		err = nil // access
+		err = c.allowed(e)
 	}
 	if err != nil {
 		if e != nil {
@@ -130,8 +163,20 @@ func (d *Dispatcher) Command(s *resp.Session, w *resp.Writer, args [][]byte, now
 func (c *Call) run(e *entry) {
 	c.entry = e
 	e.stats.calls.add(uint64(c.S.ID()))
-	if err := e.Run(c); err != nil {
+	from := c.W.Len()
+	var err error
+	if e.Flags&FlagFast != 0 {
+		err = e.Run(c)
+	} else {
+		begun := c.d.cfg.Clock()
+		err = e.Run(c)
+		took := c.d.cfg.Clock() - begun
+		e.stats.nanos.Add(took)
+		c.d.slow.note(c, took)
+	}
+	if err != nil {
 		e.stats.failed.Add(1)
+		c.W.Truncate(from)
 		c.fail(err)
 	}
 }
@@ -159,7 +204,7 @@ func (d *Dispatcher) find(args [][]byte) (*entry, error) {
 	if e.Run != nil {
 		return e, nil
 	}
-	return e, replyError("ERR unknown subcommand '" + clean(args[1], 128) + "'. Try " + strings.ToUpper(e.Name) + " HELP.")
+	return e, unknownSubcommand(e, args[1])
 }
 
 // lookup finds a name typed in any case, without allocating.

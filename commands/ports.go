@@ -2,6 +2,7 @@ package commands
 
 import (
 	"github.com/rlserver/rlserver/limit"
+	"github.com/rlserver/rlserver/resp"
 )
 
 // Buckets is where counts are kept. Keys are not retained unless a bucket is
@@ -62,4 +63,45 @@ type Ownership interface {
 	Holds(slot uint16, version uint64) bool
 	// Owner is the name of the node that owns slot.
 	Owner(slot uint16) string
+}
+
+// Server is the process that clients talk to.
+type Server interface {
+	// Describe tells what it is and how it fares.
+	Describe() ServerInfo
+	// Clients describes every connection; Kill cuts those that match.
+	Clients() []resp.ClientInfo
+	Kill(match func(resp.ClientInfo) bool) int
+	// Settings are what CONFIG GET may show: secrets are not among them.
+	Settings() []Setting
+	// Set changes a setting that can change at run time. known is false for
+	// one that does not exist or cannot.
+	Set(name, value string) (known bool, err error)
+	// Shutdown begins a drain, as SIGTERM does.
+	Shutdown()
+}
+
+// Setting is one line of the configuration.
+type Setting struct{ Name, Value string }
+
+// ServerInfo is what INFO tells of the process.
+type ServerInfo struct {
+	Version   string // the product's
+	Node      string
+	RunID     string // 40 hex digits, new at each start
+	Addr      string // host:port on which Redis clients are served
+	OS        string
+	PID       int
+	StartedAt int64 // Unix nanoseconds
+
+	Clients, MaxClients         int64
+	Accepted, Refused           int64
+	BytesRead, BytesWritten     int64
+	MemoryHeap, MemoryRSS       int64 // bytes of the process
+	MemoryBuckets, MemoryLimit  int64 // bytes of bucket state, and its bound
+	CPUUser, CPUSystem          float64
+	Goroutines                  int64
+	Specs                       int64 // distinct rules in use
+	Evicted, EvictedUsed, Swept int64 // buckets; EvictedUsed were not full
+	Conversions                 int64 // buckets that changed their rule
 }

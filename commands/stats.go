@@ -1,6 +1,8 @@
 package commands
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,8 +28,15 @@ func (c *counter) load() (sum uint64) {
 	return sum
 }
 
+func (c *counter) reset() {
+	for i := range c {
+		c[i].n.Store(0)
+	}
+}
+
 type commandStats struct {
 	calls    counter
+	nanos    atomic.Int64  // spent running; only commands that are not fast
 	rejected atomic.Uint64 // before it ran: arity, access
 	failed   atomic.Uint64 // it ran, and answered an error
 }
@@ -66,6 +75,64 @@ func (t *tally) countError(text string) {
 	if _, known := t.errors[code]; known || len(t.errors) < maxErrorCodes {
 		t.errors[code]++
 	}
+}
+
+// errorTotal is the number of error replies.
+func (t *tally) errorTotal() (sum uint64) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, n := range t.errors {
+		sum += n
+	}
+	return sum
+}
+
+// errorLines are the lines of INFO errorstats.
+func (t *tally) errorLines() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	lines := make([]string, 0, len(t.errors))
+	for code, n := range t.errors {
+		lines = append(lines, "errorstat_"+code+":count="+strconv.FormatUint(n, 10)+"\r\n")
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// resetStats forgets the counters of commands and errors. Decisions go on
+// counting: who watches them wants no holes.
+func (d *Dispatcher) resetStats() {
+	for _, e := range d.entries {
+		e.stats.calls.reset()
+		e.stats.nanos.Store(0)
+		e.stats.rejected.Store(0)
+		e.stats.failed.Store(0)
+	}
+	d.tally.mu.Lock()
+	defer d.tally.mu.Unlock()
+	clear(d.tally.errors)
+}
+
+// rate measures commands per second between calls of INFO.
+type rate struct {
+	mu    sync.Mutex
+	at    int64
+	count uint64
+	last  uint64
+}
+
+// perSecond is the rate since the last time that lies at least a second back.
+func (r *rate) perSecond(now int64, count uint64) uint64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch elapsed := now - r.at; {
+	case r.at == 0 || count < r.count:
+		r.at, r.count, r.last = now, count, 0
+	case elapsed >= second:
+		r.last = (count - r.count) * 1000 / uint64(elapsed/millisecond)
+		r.at, r.count = now, count
+	}
+	return r.last
 }
 
 // Outcomes counts decisions; probes are not among them.

@@ -1,8 +1,10 @@
 package commands
 
+import "slices"
+
 // Table returns every command, a record each, in the order of the documents.
 func Table() []Command {
-	return []Command{
+	return slices.Concat([]Command{
 		allowCommand(),
 		throttleCommand(),
 		refundCommand(),
@@ -10,6 +12,47 @@ func Table() []Command {
 		inspectCommand(),
 		topCommand(),
 		helpCommand(),
+
+		authCommand(),
+		clientCommand(),
+		discardCommand(),
+		echoCommand(),
+		execCommand(),
+		helloCommand(),
+		multiCommand(),
 		pingCommand(),
-	}
+		quitCommand(),
+		resetCommand(),
+		selectCommand(),
+		unwatchCommand(),
+		watchCommand(),
+
+		dbsizeCommand(),
+		delCommand(),
+		existsCommand(),
+		flushCommand(),
+		getCommand(),
+		memoryCommand(),
+		objectCommand(),
+		pttlCommand(),
+		scanCommand(),
+		ttlCommand(),
+		typeCommand(),
+
+		aclCommand(),
+		askingCommand(),
+		clusterCommand(),
+		commandCommand(),
+		configCommand(),
+		infoCommand(),
+		latencyCommand(),
+		moduleCommand(),
+		readonlyCommand(),
+		readwriteCommand(),
+		roleCommand(),
+		shutdownCommand(),
+		slowlogCommand(),
+		timeCommand(),
+		waitCommand(),
+	}, pubsubCommands())
 }

@@ -110,3 +110,7 @@ func (w *Writer) Verbatim(s string) {
 
 // Raw appends bytes that are replies already.
 func (w *Writer) Raw(b []byte) { w.buf = append(w.buf, b...) }
+
+// From returns what was written behind the first n bytes, valid until the
+// next write.
+func (w *Writer) From(n int) []byte { return w.buf[n:] }

@@ -50,6 +50,8 @@ type config struct {
 	logLevel  slog.Level
 
 	version bool
+
+	set *flag.FlagSet // the flags these values belong to
 }
 
 // flags declares every setting, with the default a bare `rlserver` runs with.
@@ -89,11 +91,24 @@ func (c *config) flags() *flag.FlagSet {
 	return fs
 }
 
+// visit calls f for every setting that may be shown, in the order of names.
+func (c *config) visit(f func(*flag.Flag)) {
+	c.set.VisitAll(func(setting *flag.Flag) {
+		if setting.Name != "version" && setting.Name != "config" {
+			f(setting)
+		}
+	})
+}
+
+// minMemory is the least that --max-memory may be.
+const minMemory bytesValue = 1 << 20
+
 // parseConfig reads flags, environment and file. Everything that is wrong is
 // reported at once.
 func parseConfig(args []string, help io.Writer) (*config, error) {
 	var c config
 	fs := c.flags()
+	c.set = fs
 	fs.SetOutput(io.Discard)
 	err := ff.Parse(fs, args,
 		ff.WithEnvVarPrefix("RLSERVER"),
@@ -128,7 +143,7 @@ func (c *config) validate(rest []string) error {
 	} else if !loopback(host) {
 		bad("--addr %s would be open to the network, and this server asks for no password: use 127.0.0.1, ::1 or localhost", c.addr)
 	}
-	if c.maxMemory < 1<<20 {
+	if c.maxMemory < minMemory {
 		bad("--max-memory must be at least 1mb, got %s", c.maxMemory.String())
 	}
 	if c.sweepIdle < 0 {

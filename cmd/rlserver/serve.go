@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"hash/maphash"
 	"log/slog"
@@ -16,23 +15,29 @@ import (
 	"github.com/rlserver/rlserver/state"
 )
 
-// serve runs one node until ctx ends, then drains it.
+// serve runs one node until ctx ends or a client shuts it down, then drains it.
 func serve(ctx context.Context, cfg *config, now func() int64, log *slog.Logger) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
 	store, err := newStore(cfg)
 	if err != nil {
 		return err
 	}
+	node := newNode(cfg, store, now(), stop)
+	users := commands.OpenUsers()
 	dispatcher, err := commands.New(commands.Config{
 		Buckets:   buckets{store},
 		Ownership: soleOwner{cfg.nodeName},
+		Server:    node,
+		Users:     func() *commands.Users { return users },
+		Clock:     now,
 		Bounds:    limit.Bounds{MaxLog: cfg.maxLog},
 		MaxKey:    cfg.maxKey,
 	})
 	if err != nil {
 		return err
 	}
-	sockets, err := newSockets(cfg, dispatcher, now, log)
-	if err != nil {
+	if node.sockets, err = newSockets(cfg, dispatcher, now, log); err != nil {
 		return err
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.addr)
@@ -44,7 +49,7 @@ func serve(ctx context.Context, cfg *config, now func() int64, log *slog.Logger)
 
 	go sweep(ctx, store, now)
 	served := make(chan error, 1)
-	go func() { served <- sockets.Serve(listener) }()
+	go func() { served <- node.sockets.Serve(listener) }()
 	select {
 	case err := <-served:
 		return err
@@ -53,8 +58,8 @@ func serve(ctx context.Context, cfg *config, now func() int64, log *slog.Logger)
 	log.Info("stopping", "drain-timeout", cfg.drainTimeout.String())
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.drainTimeout)
 	defer cancel()
-	if err := sockets.Shutdown(drain); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		return err
+	if err := node.sockets.Shutdown(drain); err != nil {
+		log.Warn("clients were cut", "err", err)
 	}
 	log.Info("stopped", "keys", store.Len())
 	return nil

@@ -1,0 +1,377 @@
+package commands
+
+import (
+	"slices"
+	"strings"
+)
+
+// COMMAND and its subcommands: the table, told in Redis' shapes.
+func commandCommand() Command {
+	sub := func(name, summary, reply string, run func(*Call) error, args ...Arg) Command {
+		return Command{
+			Name: name, Since: "0.1.0", Summary: summary, Complexity: "O(n) in the commands named",
+			Flags: FlagLoading, Keys: noKeys(), Category: CategoryConnection, Args: args, Reply: reply, Run: run,
+		}
+	}
+	names := Arg{Name: "command-name", Type: TypeString, Optional: true, Multiple: true}
+	call := []Arg{
+		{Name: "command", Type: TypeString},
+		{Name: "arg", Type: TypeString, Optional: true, Multiple: true},
+	}
+	return withHelp(Command{
+		Name: "command", Group: GroupServer, Since: "0.1.0",
+		Summary: "Describes every command.", Complexity: "O(n) in the commands",
+		Flags: FlagLoading, Keys: noKeys(), Category: CategoryConnection,
+		Reply: "array of commands, 10 elements each",
+		Run: func(c *Call) error {
+			if len(c.Args) > 1 {
+				return unknownSubcommand(c.entry, c.Args[1])
+			}
+			c.describe(c.d.listed())
+			return nil
+		},
+		Sub: []Command{
+			sub("count", "Counts the commands.", "integer", func(c *Call) error {
+				c.W.Int(int64(len(c.d.byName)))
+				return nil
+			}),
+			sub("info", "Describes commands.", "array, null for an unknown one", runCommandInfo, names),
+			sub("docs", "Explains commands.", "map of maps", runCommandDocs, names),
+			sub("list", "Names the commands.", "array", runCommandList,
+				Arg{Name: "filter", Type: TypeString, Token: "FILTERBY", Optional: true},
+				Arg{Name: "value", Type: TypeString, Optional: true}),
+			sub("getkeys", "Finds the keys of a call.", "array", func(c *Call) error { return runGetKeys(c, false) }, call...),
+			sub("getkeysandflags", "Finds the keys of a call, and what it does with them.", "array of [key, flags]",
+				func(c *Call) error { return runGetKeys(c, true) }, call...),
+		},
+	})
+}
+
+// named is an entry under one of its names.
+type named struct {
+	name string
+	*entry
+}
+
+// listed is every command and alias, in the order of names.
+func (d *Dispatcher) listed() []named {
+	all := make([]named, 0, len(d.byName))
+	for name, e := range d.byName {
+		all = append(all, named{name, e})
+	}
+	slices.SortFunc(all, func(a, b named) int { return strings.Compare(a.name, b.name) })
+	return all
+}
+
+// chosen is the commands that the arguments from the third on name, all if
+// there are none. An unknown one has no entry.
+func (c *Call) chosen() []named {
+	if len(c.Args) == 2 {
+		return c.d.listed()
+	}
+	picked := make([]named, 0, len(c.Args)-2)
+	for _, arg := range c.Args[2:] {
+		name := strings.ToLower(string(arg))
+		e := c.d.byName[name]
+		if container, sub, found := strings.Cut(name, "|"); found && e == nil {
+			if outer := c.d.byName[container]; outer != nil {
+				e = outer.sub[sub]
+			}
+		}
+		picked = append(picked, named{name, e})
+	}
+	return picked
+}
+
+func runCommandInfo(c *Call) error {
+	c.describe(c.chosen())
+	return nil
+}
+
+func (c *Call) describe(all []named) {
+	c.W.Array(len(all))
+	for _, n := range all {
+		if n.entry == nil {
+			c.W.Null()
+			continue
+		}
+		c.describeOne(n.name, n.entry)
+	}
+}
+
+// describeOne writes the 10 elements of COMMAND.
+func (c *Call) describeOne(name string, e *entry) {
+	w := c.W
+	w.Array(10)
+	w.BulkString(name)
+	w.Int(int64(e.arity))
+	flags := e.Flags.names()
+	w.Set(len(flags))
+	for _, f := range flags {
+		w.Simple(f)
+	}
+	w.Int(int64(e.Keys.First))
+	w.Int(int64(e.Keys.Last))
+	w.Int(int64(e.Keys.Step))
+	categories := e.categories()
+	w.Set(len(categories))
+	for _, category := range categories {
+		w.Simple(category)
+	}
+	w.Set(0) // tips
+	if e.Keys.First == 0 {
+		w.Set(0)
+	} else {
+		w.Set(1)
+		c.keySpec(e)
+	}
+	w.Array(len(e.Sub))
+	for i := range e.Sub {
+		sub := e.sub[e.Sub[i].Name]
+		c.describeOne(sub.full, sub)
+	}
+}
+
+// keySpec writes where the keys are, as a range from an index.
+func (c *Call) keySpec(e *entry) {
+	w := c.W
+	last := e.Keys.Last
+	if last > 0 {
+		last -= e.Keys.First
+	}
+	w.Map(3)
+	w.BulkString("flags")
+	access := e.keyAccess()
+	w.Set(len(access))
+	for _, a := range access {
+		w.Simple(a)
+	}
+	w.BulkString("begin_search")
+	w.Map(2)
+	w.BulkString("type")
+	w.BulkString("index")
+	w.BulkString("spec")
+	w.Map(1)
+	w.BulkString("index")
+	w.Int(int64(e.Keys.First))
+	w.BulkString("find_keys")
+	w.Map(2)
+	w.BulkString("type")
+	w.BulkString("range")
+	w.BulkString("spec")
+	w.Map(3)
+	w.BulkString("lastkey")
+	w.Int(int64(last))
+	w.BulkString("keystep")
+	w.Int(int64(e.Keys.Step))
+	w.BulkString("limit")
+	w.Int(0)
+}
+
+// categories are the command's own, and Redis' that follow from its flags.
+func (e *entry) categories() []string {
+	all := []string{"@" + string(e.Category)}
+	if e.Flags&FlagWrite != 0 {
+		all = append(all, "@write")
+	}
+	if e.Flags&FlagReadOnly != 0 && e.Category != CategoryRead {
+		all = append(all, "@read")
+	}
+	if e.Flags&FlagFast != 0 {
+		all = append(all, "@fast")
+	} else {
+		all = append(all, "@slow")
+	}
+	return all
+}
+
+func (e *entry) keyAccess() []string {
+	if e.Flags&FlagWrite != 0 {
+		return []string{"RW", "access", "update"}
+	}
+	return []string{"RO", "access"}
+}
+
+func runCommandDocs(c *Call) error {
+	known := slices.DeleteFunc(c.chosen(), func(n named) bool { return n.entry == nil })
+	c.W.Map(len(known))
+	for _, n := range known {
+		c.W.BulkString(n.name)
+		c.document(n.entry)
+	}
+	return nil
+}
+
+// document writes what COMMAND DOCS tells about one command.
+func (c *Call) document(e *entry) {
+	w := c.W
+	fields := 4
+	if e.Group == GroupDecision {
+		fields++
+	}
+	if len(e.Args) > 0 {
+		fields++
+	}
+	if len(e.Sub) > 0 {
+		fields++
+	}
+	w.Map(fields)
+	w.BulkString("summary")
+	w.BulkString(e.Summary)
+	w.BulkString("since")
+	w.BulkString(e.Since)
+	w.BulkString("group")
+	if e.Group == GroupDecision {
+		w.BulkString("module")
+		w.BulkString("module")
+		w.BulkString("rlserver")
+	} else {
+		w.BulkString(string(e.Group))
+	}
+	w.BulkString("complexity")
+	w.BulkString(e.Complexity)
+	if len(e.Args) > 0 {
+		w.BulkString("arguments")
+		w.Array(len(e.Args))
+		for i := range e.Args {
+			c.documentArg(&e.Args[i])
+		}
+	}
+	if len(e.Sub) > 0 {
+		w.BulkString("subcommands")
+		w.Map(len(e.Sub))
+		for i := range e.Sub {
+			sub := e.sub[e.Sub[i].Name]
+			w.BulkString(sub.full)
+			c.document(sub)
+		}
+	}
+}
+
+func (c *Call) documentArg(a *Arg) {
+	w := c.W
+	var flags []string
+	if a.Optional {
+		flags = append(flags, "optional")
+	}
+	if a.Multiple {
+		flags = append(flags, "multiple")
+	}
+	fields := 2
+	for _, present := range []bool{a.Type == TypeKey, a.Token != "", len(flags) > 0, len(a.Choices) > 0} {
+		if present {
+			fields++
+		}
+	}
+	w.Map(fields)
+	w.BulkString("name")
+	w.BulkString(a.Name)
+	w.BulkString("type")
+	w.BulkString(string(a.Type))
+	if a.Type == TypeKey {
+		w.BulkString("key_spec_index")
+		w.Int(0)
+	}
+	if a.Token != "" {
+		w.BulkString("token")
+		w.BulkString(a.Token)
+	}
+	if len(flags) > 0 {
+		w.BulkString("flags")
+		w.Set(len(flags))
+		for _, f := range flags {
+			w.Simple(f)
+		}
+	}
+	if len(a.Choices) > 0 {
+		w.BulkString("arguments")
+		w.Array(len(a.Choices))
+		for _, choice := range a.Choices {
+			c.documentArg(&Arg{Name: strings.ToLower(choice), Type: TypeToken, Token: choice})
+		}
+	}
+}
+
+func runCommandList(c *Call) error {
+	all := c.d.listed()
+	switch {
+	case len(c.Args) == 2:
+	case len(c.Args) == 5 && equalFold(c.Args[2], "FILTERBY"):
+		value := string(c.Args[4])
+		var keep func(named) bool
+		switch strings.ToUpper(string(c.Args[3])) {
+		case "PATTERN":
+			keep = func(n named) bool { return glob(strings.ToLower(value), []byte(n.name)) }
+		case "MODULE":
+			keep = func(n named) bool { return n.Group == GroupDecision && value == "rlserver" }
+		case "ACLCAT":
+			category := "@" + strings.ToLower(value)
+			keep = func(n named) bool { return slices.Contains(n.categories(), category) }
+		default:
+			return errSyntax
+		}
+		all = slices.DeleteFunc(all, func(n named) bool { return !keep(n) })
+	default:
+		return errSyntax
+	}
+	c.W.Array(len(all))
+	for _, n := range all {
+		c.W.BulkString(n.name)
+	}
+	return nil
+}
+
+func runGetKeys(c *Call, withFlags bool) error {
+	words := c.Args[2:]
+	e, err := c.d.find(words)
+	switch {
+	case err != nil:
+		return replyError("ERR Invalid command specified")
+	case e.Keys.First == 0:
+		return replyError("ERR The command has no key arguments")
+	case !arityFits(e.arity, len(words)):
+		return replyError("ERR Invalid number of arguments specified for command")
+	}
+	keys := e.Keys.of(words)
+	c.W.Array(len(keys))
+	for _, key := range keys {
+		if withFlags {
+			c.W.Array(2)
+		}
+		c.W.Bulk(key)
+		if withFlags {
+			access := e.keyAccess()
+			c.W.Set(len(access))
+			for _, a := range access {
+				c.W.Simple(a)
+			}
+		}
+	}
+	return nil
+}
+
+func unknownSubcommand(container *entry, word []byte) error {
+	return replyError("ERR unknown subcommand '" + clean(word, 128) + "'. Try " + strings.ToUpper(container.Name) + " HELP.")
+}
+
+// withHelp gives a container the subcommand HELP, made from the others.
+func withHelp(c Command) Command {
+	prefix := strings.ToUpper(c.Name) + " "
+	lines := []string{prefix + "<subcommand> [<arg> [value] [opt] ...]. Subcommands are:"}
+	for i := range c.Sub {
+		lines = append(lines, strings.TrimPrefix(c.Sub[i].syntax(prefix), prefix), "    "+c.Sub[i].Summary)
+	}
+	lines = append(lines, "HELP", "    Print this help.")
+	c.Sub = append(c.Sub, Command{
+		Name: "help", Since: "0.1.0", Summary: "Lists the subcommands.", Complexity: "O(1)",
+		Flags: FlagLoading, Keys: noKeys(), Category: CategoryConnection, Reply: "array of lines",
+		Run: func(c *Call) error {
+			c.W.Array(len(lines))
+			for _, line := range lines {
+				c.W.Simple(line)
+			}
+			return nil
+		},
+	})
+	return c
+}

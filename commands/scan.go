@@ -1,0 +1,70 @@
+package commands
+
+import (
+	"math"
+	"strconv"
+)
+
+// SCAN cursor [MATCH pattern] [COUNT count] [TYPE type]
+func scanCommand() Command {
+	return Command{
+		Name: "scan", Group: GroupGeneric, Since: "0.1.0",
+		Summary:    "Lists the keys of this node, some at a time; a full key is not listed.",
+		Complexity: "O(count) a call",
+		Flags:      FlagReadOnly, Keys: noKeys(), Category: CategoryRead,
+		Args: []Arg{
+			{Name: "cursor", Type: TypeInteger},
+			{Name: "pattern", Type: TypePattern, Token: "MATCH", Optional: true},
+			{Name: "count", Type: TypeInteger, Token: "COUNT", Optional: true},
+			{Name: "type", Type: TypeString, Token: "TYPE", Optional: true},
+		},
+		Reply: "array: the next cursor, 0 at the end, and an array of keys",
+		Help: []string{
+			"A key that exists during the whole scan is listed at least once.",
+			"A user with key patterns is only shown keys that match one.",
+		},
+		Run: runScan,
+	}
+}
+
+// maxScanCount bounds the work of one call.
+const maxScanCount = 10_000
+
+func runScan(c *Call) error {
+	cursor, err := strconv.ParseUint(string(c.Args[1]), 10, 64)
+	if err != nil {
+		return replyError("ERR invalid cursor")
+	}
+	r := c.reader()
+	r.take("cursor")
+	pattern, count, listed := "*", int64(10), true
+	for r.more() {
+		switch r.option("MATCH", "COUNT", "TYPE") {
+		case "MATCH":
+			pattern = string(r.take("MATCH"))
+		case "COUNT":
+			count = min(r.integer("COUNT", 1, math.MaxInt64), maxScanCount)
+		case "TYPE":
+			listed = string(r.take("TYPE")) == typeName
+		}
+	}
+	if err := r.end(); err != nil {
+		return err
+	}
+	// The keys go into a scratch reply of the same protocol, since their
+	// number stands before them.
+	n, from := 0, c.W.Len()
+	next := c.d.cfg.Buckets.Scan(cursor, int(count), c.Now, func(key []byte) {
+		if listed && (pattern == "*" || glob(pattern, key)) && c.user.Reaches(key) {
+			c.W.Bulk(key)
+			n++
+		}
+	})
+	keys := append([]byte(nil), c.W.From(from)...)
+	c.W.Truncate(from)
+	c.W.Array(2)
+	c.W.BulkString(strconv.FormatUint(next, 10))
+	c.W.Array(n)
+	c.W.Raw(keys)
+	return nil
+}
