@@ -13,8 +13,8 @@ func refundCommand() Command {
 		},
 		Reply: "array: refunded, remaining; an unknown or full key: 0 and null",
 		Help: []string{
-			"At most what is used is given back, never beyond full:",
-			"sliding-log: the newest first; sliding-window and fixed-window: of the current window.",
+			"At most what is used is given back, rounded up, never beyond full.",
+			"sliding-log gives back the newest first, sliding-window and fixed-window of the current window only.",
 			"leaky-bucket: an error, since the turns behind it are already promised.",
 		},
 		Run: runRefund,

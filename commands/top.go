@@ -14,8 +14,7 @@ func topCommand() Command {
 		Reply: "array of [key, estimated count], highest first",
 		Help: []string{
 			"n: 1 to 100, default 10. DENIED is the default.",
-			"Counts cover the last one to two minutes. They are estimates from a sketch of fixed size:",
-			"close for keys that matter, never more memory for more keys.",
+			"Counts cover the last one to two minutes, and are estimates from a sketch of fixed size.",
 		},
 		Run: runTop,
 	}
