@@ -1,0 +1,68 @@
+// Command bench measures rlserver beside redis-server, on one machine and in
+// one run, and writes what it found into docs/benchmarks.md. It needs Linux,
+// redis-server and redis-benchmark; `make bench` runs it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// run is the whole program; ctx ends it early. No process that it started
+// outlives it.
+func run(ctx context.Context, args []string, stdout, progress io.Writer) error {
+	o, err := parseOptions(args, progress)
+	if errors.Is(err, flag.ErrHelp) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	root, err := moduleRoot(ctx)
+	if err != nil {
+		return err
+	}
+	out := page(o.out)
+	if o.out == "" {
+		out = page(filepath.Join(root, "docs", "benchmarks.md"))
+	}
+	// A page that has no place for the results must not cost minutes.
+	if _, err := out.read(); err != nil {
+		return err
+	}
+
+	b := bench{options: o, root: root, progress: progress}
+	r := report{options: o}
+	if r.machine, err = thisMachine(ctx); err != nil {
+		return err
+	}
+	if r.rows, r.cells, err = b.servers(ctx); err != nil {
+		return err
+	}
+	if !o.skipGo {
+		if r.goBenches, err = b.goBenches(ctx); err != nil {
+			return err
+		}
+	}
+	text, err := r.render()
+	if err != nil {
+		return err
+	}
+	return out.write(text, stdout)
+}
