@@ -208,6 +208,13 @@ func TestWindowKeepsItsPhaseUntilTheKeyIsNew(t *testing.T) {
 		t.Errorf("the new key is not aligned: %+v, %+v", d, k.bucket)
 	}
 
+	// All units of the current window were given back, and those of the
+	// previous one no longer count: new as well.
+	k = &key{tb: t, stored: spec, used: true, bucket: limit.Bucket{A: start, C: 10}}
+	if d := k.one(spec, start+minute); d.Remaining != 9 || k.bucket.A%minute != 0 {
+		t.Errorf("the new key is not aligned: %+v, %+v", d, k.bucket)
+	}
+
 	fixed := rule(t, limit.FixedWindow, 10, minute, 0)
 	k = &key{tb: t, stored: fixed, used: true, bucket: limit.Bucket{A: start, B: 10}}
 	if d := k.one(fixed, start+minute-1); d.Allowed != 0 {

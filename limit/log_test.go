@@ -170,3 +170,17 @@ func TestLogIsRestoredFromWhatItYields(t *testing.T) {
 		t.Errorf("repaired (-want +got):\n%s", diff)
 	}
 }
+
+// TestLogForgetsWhatNoLongerCounts at each admission, to the nanosecond.
+func TestLogForgetsWhatNoLongerCounts(t *testing.T) {
+	spec := Spec{Limit: 3, Window: MinWindow, Burst: 3, Algorithm: SlidingLog}
+	var b Bucket
+	for _, now := range []int64{0, 1, 2, MinWindow, MinWindow + 1} {
+		if d, _ := Decide(spec, spec, &b, now, Request{Cost: 1}); d.Allowed != 1 {
+			t.Fatalf("denied at %d: %+v", now, d)
+		}
+	}
+	if diff := cmp.Diff([][2]int64{{2, 1}, {MinWindow, 1}, {MinWindow + 1, 1}}, pairs(b.Log)); diff != "" {
+		t.Errorf("entries (-want +got):\n%s", diff)
+	}
+}
