@@ -95,7 +95,9 @@ func runClientSetInfo(c *Call) error {
 }
 
 func runClientInfo(c *Call) error {
-	c.W.Verbatim(c.clientLine(c.S.Info()) + "\n")
+	me := c.S.Info()
+	me.LastAt = c.Now
+	c.W.Verbatim(c.clientLine(me) + "\n")
 	return nil
 }
 

@@ -1,9 +1,6 @@
 package commands
 
-import (
-	"math"
-	"strconv"
-)
+import "strconv"
 
 // SCAN cursor [MATCH pattern] [COUNT count] [TYPE type]
 func scanCommand() Command {
@@ -35,21 +32,28 @@ func runScan(c *Call) error {
 	if err != nil {
 		return replyError("ERR invalid cursor")
 	}
-	r := c.reader()
-	r.take("cursor")
 	pattern, count, listed := "*", int64(10), true
-	for r.more() {
-		switch r.option("MATCH", "COUNT", "TYPE") {
-		case "MATCH":
-			pattern = string(r.take("MATCH"))
-		case "COUNT":
-			count = min(r.integer("COUNT", 1, math.MaxInt64), maxScanCount)
-		case "TYPE":
-			listed = string(r.take("TYPE")) == typeName
+	for options := c.Args[2:]; len(options) > 0; options = options[2:] {
+		if len(options) < 2 {
+			return errSyntax
 		}
-	}
-	if err := r.end(); err != nil {
-		return err
+		switch value := options[1]; {
+		case equalFold(options[0], "MATCH"):
+			pattern = string(value)
+		case equalFold(options[0], "COUNT"):
+			n, ok := parseInt(value)
+			if !ok {
+				return errNotInteger
+			}
+			if n < 1 {
+				return errSyntax
+			}
+			count = min(n, maxScanCount)
+		case equalFold(options[0], "TYPE"):
+			listed = string(value) == typeName
+		default:
+			return errSyntax
+		}
 	}
 	// The keys go into a scratch reply of the same protocol, since their
 	// number stands before them.

@@ -1,0 +1,303 @@
+package commands_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/rlserver/rlserver/commands"
+	"github.com/rlserver/rlserver/limit"
+	"github.com/rlserver/rlserver/resp"
+	"github.com/rlserver/rlserver/state"
+)
+
+// start is the time at which every script begins: the start of a day, so that
+// windows are easy to follow.
+const start = int64(20_000) * 24 * 3600 * 1_000_000_000
+
+// world is a server without sockets, whose clock only moves when told.
+type world struct {
+	now     int64
+	store   *state.Store
+	owner   *owner
+	server  *fakeServer
+	users   *commands.Users
+	handler *commands.Dispatcher
+	limits  resp.Limits
+	session *resp.Session
+}
+
+func newWorld(t testing.TB) *world {
+	t.Helper()
+	w := &world{now: start, owner: &owner{}, server: &fakeServer{}, users: commands.OpenUsers(), limits: resp.DefaultLimits()}
+	seed := rand.New(rand.NewPCG(1, 2))
+	var err error
+	w.store, err = state.New(state.Config{
+		MaxMemory: 64 << 20,
+		SweepIdle: time.Minute,
+		Hash: func(key []byte) uint64 {
+			h := fnv.New64a()
+			_, _ = h.Write(key)
+			return h.Sum64()
+		},
+		Rand: seed.Uint64,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.handler, err = commands.New(commands.Config{
+		Buckets:   buckets{w.store},
+		Ownership: w.owner,
+		Server:    w.server,
+		Users:     func() *commands.Users { return w.users },
+		Clock:     func() int64 { return w.now },
+		Bounds:    limit.DefaultBounds(),
+		MaxKey:    commands.DefaultMaxKey,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.session = w.connect(1)
+	return w
+}
+
+func (w *world) connect(id int64) *resp.Session {
+	return resp.NewSession(resp.ClientInfo{ID: id, RemoteAddr: "192.0.2.1:" + strconv.FormatInt(1000+id, 10), CreatedAt: w.now},
+		w.handler, &w.limits, &resp.Events{Panic: func(value any, stack []byte) {
+			panic(fmt.Sprintf("%v\n%s", value, stack))
+		}})
+}
+
+// send gives bytes to the session and returns what it answers.
+func (w *world) send(in []byte) (out []byte, status resp.Status) {
+	return exchange(w.session, in, w.now)
+}
+
+func exchange(s *resp.Session, in []byte, now int64) (out []byte, status resp.Status) {
+	for {
+		n := copy(s.Buffer(), in)
+		s.Received(n)
+		in = in[n:]
+		for {
+			status = s.Process(now)
+			out = append(out, s.Output()...)
+			s.Sent(len(s.Output()))
+			if status != resp.StatusFlush {
+				break
+			}
+		}
+		if len(in) == 0 || status == resp.StatusClose {
+			return out, status
+		}
+	}
+}
+
+// buckets shows a store in the commands' words.
+type buckets struct{ *state.Store }
+
+func (b buckets) Inspect(key []byte, now int64) (commands.BucketInfo, bool) {
+	i, found := b.Store.Inspect(key, now)
+	return commands.BucketInfo{Spec: i.Spec, Remaining: i.Remaining, ResetMS: i.ResetMS, IdleMS: i.IdleMS, Bytes: i.Bytes}, found
+}
+
+func (b buckets) TopAsked(n int, now int64) []commands.TopKey  { return top(b.Top(state.TopAsked, n, now)) }
+func (b buckets) TopDenied(n int, now int64) []commands.TopKey { return top(b.Top(state.TopDenied, n, now)) }
+
+func top(keys []state.TopKey) (all []commands.TopKey) {
+	for _, k := range keys {
+		all = append(all, commands.TopKey(k))
+	}
+	return all
+}
+
+// owner owns every slot but those that were taken from it.
+type owner struct {
+	foreign map[uint16]bool // not served
+	lost    map[uint16]bool // served, but gone when it is checked
+}
+
+func (*owner) Slot(key []byte) uint16 { return state.Slot(key) }
+func (o *owner) Serve(slot uint16) (uint64, bool) {
+	return 7, !o.foreign[slot]
+}
+
+func (o *owner) Holds(slot uint16, version uint64) bool { return version == 7 && !o.lost[slot] }
+func (*owner) Owner(uint16) string                      { return "node-1" }
+
+type fakeServer struct {
+	clients []resp.ClientInfo
+	stopped bool
+}
+
+func (*fakeServer) Describe() commands.ServerInfo {
+	return commands.ServerInfo{
+		Version: "0.0.0-test", Node: "node-1", RunID: strings.Repeat("ab", 20), Addr: "127.0.0.1:7379",
+		OS: "test", PID: 1, StartedAt: start, Clients: 1, MaxClients: 10,
+	}
+}
+
+func (f *fakeServer) Clients() []resp.ClientInfo { return append([]resp.ClientInfo(nil), f.clients...) }
+
+func (f *fakeServer) Kill(match func(resp.ClientInfo) bool) (n int) {
+	var left []resp.ClientInfo
+	for _, c := range f.clients {
+		if match(c) {
+			n++
+		} else {
+			left = append(left, c)
+		}
+	}
+	f.clients = left
+	return n
+}
+
+func (*fakeServer) Settings() []commands.Setting {
+	return []commands.Setting{{Name: "databases", Value: "1"}, {Name: "maxclients", Value: "10"}, {Name: "max-memory", Value: "64mb"}}
+}
+
+func (*fakeServer) Set(name, value string) (bool, error) {
+	if name != "max-memory" {
+		return false, nil
+	}
+	if value == "0" {
+		return true, errors.New("must be at least 1048576 bytes")
+	}
+	return true, nil
+}
+
+func (f *fakeServer) Shutdown() { f.stopped = true }
+
+// TestScripts runs testdata: a line is a command, in redis-cli's quoting, and
+// each answer is a line. Lines that begin with @ steer: @advance 100ms,
+// @password PW ADMINPW, @lose key, @foreign key, @open, @connect, @own.
+func TestScripts(t *testing.T) {
+	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, path string) {
+		w := newWorld(t)
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			var out strings.Builder
+			for line := range strings.Lines(d.Input) {
+				line = strings.TrimSpace(line)
+				if verb, found := strings.CutPrefix(line, "@"); found {
+					w.steer(t, strings.Fields(verb))
+					continue
+				}
+				reply, status := w.send([]byte(line + "\r\n"))
+				out.WriteString(show(t, reply))
+				if status == resp.StatusClose {
+					out.WriteString("(closed)\n")
+					w.session = w.connect(w.session.ID() + 1)
+				}
+			}
+			return out.String()
+		})
+	})
+}
+
+func (w *world) steer(t *testing.T, words []string) {
+	t.Helper()
+	slotOf := func(key string) map[uint16]bool { return map[uint16]bool{state.Slot([]byte(key)): true} }
+	switch words[0] {
+	case "advance":
+		d, err := time.ParseDuration(words[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.now += int64(d)
+	case "password":
+		w.users = commands.PasswordUsers(words[1], words[2])
+		w.session = w.connect(w.session.ID() + 1)
+	case "open":
+		w.users = commands.OpenUsers()
+		w.session = w.connect(w.session.ID() + 1)
+	case "connect":
+		w.session = w.connect(w.session.ID() + 1)
+	case "foreign":
+		w.owner.foreign = slotOf(words[1])
+	case "lose":
+		w.owner.lost = slotOf(words[1])
+	case "own":
+		w.owner.foreign, w.owner.lost = nil, nil
+	default:
+		t.Fatalf("unknown verb %q", words)
+	}
+}
+
+// show prints replies, one a line, nested ones in brackets.
+func show(t testing.TB, replies []byte) string {
+	t.Helper()
+	var out strings.Builder
+	for len(replies) > 0 {
+		text, rest, err := showOne(replies)
+		if err != nil {
+			t.Fatalf("%v in %q", err, replies)
+		}
+		out.WriteString(text + "\n")
+		replies = rest
+	}
+	return out.String()
+}
+
+var errShort = errors.New("a reply is cut short")
+
+func showOne(b []byte) (text string, rest []byte, err error) {
+	line, rest, found := bytes.Cut(b, []byte("\r\n"))
+	if !found || len(line) == 0 {
+		return "", nil, errShort
+	}
+	kind, body := line[0], string(line[1:])
+	switch kind {
+	case '+':
+		return body, rest, nil
+	case '-':
+		return "(error) " + body, rest, nil
+	case ':':
+		_, err := strconv.ParseInt(body, 10, 64)
+		return body, rest, err
+	case '_':
+		return "(null)", rest, nil
+	}
+	n, err := strconv.Atoi(body)
+	if err != nil {
+		return "", nil, err
+	}
+	switch kind {
+	case '$', '=':
+		if n == -1 {
+			return "(nil)", rest, nil
+		}
+		if len(rest) < n+2 || string(rest[n:n+2]) != "\r\n" {
+			return "", nil, errShort
+		}
+		quoted := strconv.QuoteToASCII(string(rest[:n]))
+		if kind == '=' {
+			quoted = "=" + quoted
+		}
+		return quoted, rest[n+2:], nil
+	case '*', '~', '>', '%':
+		if n == -1 {
+			return "(nil array)", rest, nil
+		}
+		if kind == '%' {
+			n *= 2
+		}
+		var parts []string
+		for range n {
+			var part string
+			if part, rest, err = showOne(rest); err != nil {
+				return "", nil, err
+			}
+			parts = append(parts, part)
+		}
+		mark := map[byte]string{'*': "", '~': "~", '>': ">", '%': "%"}[kind]
+		return mark + "[" + strings.Join(parts, " ") + "]", rest, nil
+	}
+	return "", nil, fmt.Errorf("unknown kind %q", kind)
+}
