@@ -14,6 +14,7 @@ type measured struct {
 }
 
 func kinds(tb testing.TB, a limit.Algorithm) []measured {
+	tb.Helper()
 	spec, other := rule(tb, a, 100, minute, 0), rule(tb, a, 100, hour, 0)
 	one, peek := limit.Request{Cost: 1}, limit.Request{Cost: 1, Peek: true}
 	var used, changing limit.Bucket

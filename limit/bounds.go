@@ -1,9 +1,6 @@
 package limit
 
-import (
-	"fmt"
-	"time"
-)
+import "fmt"
 
 // maxRefill is the longest time from empty to full, in nanoseconds: 73,000
 // days. With it every such time fits int64.
@@ -40,7 +37,7 @@ func (b Bounds) Spec(a Algorithm, limit, window, burst int64) (Spec, error) {
 	case limit < 1 || limit > MaxUnits:
 		return Spec{}, argError("limit", "must be between 1 and %d, got %d", int64(MaxUnits), limit)
 	case window < MinWindow || window > MaxWindow:
-		return Spec{}, argError("window", "must be between 1ms and 366d, got %s", time.Duration(window))
+		return Spec{}, argError("window", "must be between 1ms and 366d, got %d ns", window)
 	case burst < 0 || burst > MaxUnits:
 		return Spec{}, argError("burst", "must be between 1 and %d, or 0 for the default, got %d", int64(MaxUnits), burst)
 	case algorithms[a].windowed && burst != 0 && burst != limit:

@@ -1,6 +1,7 @@
 package limit_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -69,7 +70,7 @@ func refundAgrees(t *rapid.T, k *key, o *oracle, now int64) {
 	before := k.bytes()
 	refunded, remaining, err := limit.Refund(k.stored, &k.bucket, now, n)
 	if k.stored.Algorithm == limit.LeakyBucket {
-		if err != limit.ErrRefundLeaky || k.bytes() != before {
+		if !errors.Is(err, limit.ErrRefundLeaky) || k.bytes() != before {
 			t.Fatalf("refund of a leaky-bucket: %v, %s", err, k.bytes())
 		}
 		return
