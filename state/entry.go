@@ -80,7 +80,7 @@ const (
 	entryBytes = 48 // the entry
 	placeBytes = 32 // its 16 bytes in a tree's node and its shortcut, at their usual fill
 	extraBytes = 24 // the extra
-	specBytes  = 160
+	specBytes  = 128 // a spec that no other bucket has
 )
 
 // keyBytes is what a key of n bytes takes: the room behind its entry or the

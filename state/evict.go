@@ -8,7 +8,6 @@ package state
 const (
 	sampleKeys    = 16 // entries that are compared
 	samplePerSlot = 4  // of them from one slot
-	sampleSlots   = 64 // slots to look at before fewer will do
 )
 
 // asker is the request for which room is made: its bucket is not evicted.
@@ -63,10 +62,7 @@ func (s *Store) evict(now int64, by asker) bool {
 		return true
 	}
 	start := s.rand()
-	for i := range uint64(Slots) {
-		if sampled >= sampleKeys || i >= sampleSlots && sampled > 0 {
-			break
-		}
+	for i := uint64(0); i < Slots && sampled < sampleKeys; i++ {
 		if sample(&s.slots[(start+i)%Slots]) {
 			return true
 		}

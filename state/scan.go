@@ -33,10 +33,14 @@ func (s *Store) Scan(cursor uint64, count int, now int64, visit func(key []byte)
 // count, from position pos on. It returns the position to go on from, false
 // at the slot's end, and how many keys were looked at and visited.
 func (s *Store) visitKeys(sl *slot, pos uint64, count int, now int64, visit func([]byte)) (next uint64, more bool, seen, visited int) {
+	sl.mu.Lock()
+	if sl.keys == 0 {
+		sl.mu.Unlock()
+		return 0, false, 0, 0
+	}
 	// Keys never change, so they are visited when the lock is gone.
 	var buf [walkBatch]string
 	keys := buf[:0]
-	sl.mu.Lock()
 	next, more = sl.walk(pos, min(count, walkBatch), func(_ uint64, e *entry) {
 		seen++
 		if s.fullIn(e, now) > 0 {

@@ -65,10 +65,13 @@ func (s *Store) deleteBatch(sl *slot, pos uint64, r *SweepResult, goes func(*ent
 		hash  uint64
 		entry *entry
 	}
-	var buf [walkBatch]found
-	going := buf[:0]
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
+	if sl.keys == 0 {
+		return 0, false
+	}
+	var buf [walkBatch]found
+	going := buf[:0]
 	next, more = sl.walk(pos, walkBatch, func(h uint64, e *entry) {
 		r.Keys++
 		if goes(e) {
