@@ -34,18 +34,21 @@ func aclCommand() Command {
 }
 
 func runACLCat(c *Call) error {
+	if len(c.Args) > 3 {
+		return c.subcommandSyntax()
+	}
 	if len(c.Args) == 2 {
 		c.lines([]string{string(CategoryConnection), string(CategoryDecide), string(CategoryRead), string(CategoryAdmin)})
 		return nil
 	}
 	category := Category(strings.ToLower(string(c.Args[2])))
 	var names []string
-	for _, n := range c.d.listed() {
-		if n.Category == category {
-			names = append(names, n.name)
+	for _, e := range c.d.entries {
+		if e.Category == category {
+			names = append(names, e.full)
 		}
 	}
-	if len(c.Args) > 3 || names == nil {
+	if len(names) == 0 {
 		return replyError("ERR Unknown category '" + clean(c.Args[2], 128) + "'")
 	}
 	c.lines(names)

@@ -10,6 +10,7 @@ const (
 	errHelloNoAuth = replyError("NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time")
 	errNoPassword  = replyError("ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
 	errClientName  = replyError("ERR Client names cannot contain spaces, newlines or special characters.")
+	errNameTooLong = replyError("ERR a client's name, and that of its library, has at most 1024 bytes")
 )
 
 // AUTH [username] password
@@ -18,7 +19,7 @@ func authCommand() Command {
 		Name: "auth", Group: GroupConnection, Since: "0.1.0",
 		Summary:    "Authenticates the connection; with one argument as the user default.",
 		Complexity: "O(1)",
-		Flags:      FlagFast | FlagLoading | FlagNoAuth, Keys: noKeys(), Category: CategoryConnection,
+		Flags:      FlagFast | FlagLoading | FlagNoAuth | FlagSecret, Keys: noKeys(), Category: CategoryConnection,
 		Args: []Arg{
 			{Name: "username", Type: TypeString, Optional: true},
 			{Name: "password", Type: TypeString},

@@ -7,24 +7,19 @@ package commands
 const errNoCluster = replyError("ERR This instance has cluster support disabled")
 
 func clusterCommand() Command {
-	return noClusterCommand("cluster", "Answers that cluster support is disabled.",
-		[]Arg{{Name: "subcommand", Type: TypeString}, {Name: "arg", Type: TypeString, Optional: true, Multiple: true}})
+	return noClusterCommand("cluster", Arg{Name: "subcommand", Type: TypeString}, Arg{Name: "arg", Type: TypeString, Optional: true, Multiple: true})
 }
 
-func readonlyCommand() Command {
-	return noClusterCommand("readonly", "Answers that cluster support is disabled.", nil)
-}
-func readwriteCommand() Command {
-	return noClusterCommand("readwrite", "Answers that cluster support is disabled.", nil)
-}
-func askingCommand() Command {
-	return noClusterCommand("asking", "Answers that cluster support is disabled.", nil)
-}
+func readonlyCommand() Command { return noClusterCommand("readonly") }
 
-func noClusterCommand(name, summary string, args []Arg) Command {
+func readwriteCommand() Command { return noClusterCommand("readwrite") }
+
+func askingCommand() Command { return noClusterCommand("asking") }
+
+func noClusterCommand(name string, args ...Arg) Command {
 	return Command{
-		Name: name, Group: GroupServer, Since: "0.1.0",
-		Summary: summary, Complexity: "O(1)",
+		Name: name, Group: GroupCluster, Since: "0.1.0",
+		Summary: "Answers that cluster support is disabled.", Complexity: "O(1)",
 		Flags: FlagFast | FlagLoading, Keys: noKeys(), Category: CategoryConnection,
 		Args: args, Reply: "error",
 		Run: func(*Call) error { return errNoCluster },

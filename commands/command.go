@@ -30,10 +30,13 @@ type Group string
 
 // The groups, in the order of the page.
 const (
-	GroupDecision   Group = "decision"
-	GroupConnection Group = "connection"
-	GroupGeneric    Group = "generic"
-	GroupServer     Group = "server"
+	GroupDecision     Group = "decision"
+	GroupConnection   Group = "connection"
+	GroupTransactions Group = "transactions"
+	GroupGeneric      Group = "generic"
+	GroupServer       Group = "server"
+	GroupCluster      Group = "cluster"
+	GroupPubSub       Group = "pubsub"
 )
 
 // Category says who may run a command.
@@ -52,14 +55,17 @@ type Flag uint16
 
 // The flags: Redis' own (COMMAND lists them), and the ones only the dispatcher uses.
 const (
-	FlagWrite    Flag = 1 << iota // may change a bucket
-	FlagReadOnly                  // changes nothing
-	FlagFast                      // O(1) or O(log n)
-	FlagAdmin                     // changes or reveals the server
-	FlagNoAuth                    // may be sent before authentication
-	FlagNoQueue                   // runs at once inside MULTI
-	FlagLoading                   // answers while buckets are being loaded
-	FlagBlocking                  // may make the session wait
+	FlagWrite      Flag = 1 << iota // may change a bucket
+	FlagReadOnly                    // changes nothing
+	FlagFast                        // O(1) or O(log n)
+	FlagAdmin                       // changes or reveals the server
+	FlagNoAuth                      // may be sent before authentication
+	FlagNoQueue                     // runs at once inside MULTI
+	FlagLoading                     // answers while buckets are being loaded
+	FlagBlocking                    // may make the session wait
+	FlagSubscriber                  // a subscriber that speaks RESP2 may send it
+	FlagSecret                      // its words may be secrets
+	FlagDelete                      // makes the keys it names as new
 )
 
 // flagNames are Redis' words for the flags it knows.
@@ -157,15 +163,13 @@ func (c *Command) syntax(prefix string) string {
 
 func (a *Arg) syntax() string {
 	s := a.Name
-	switch a.Type {
-	case TypeToken:
-		s = a.Token
-	case TypeOneOf:
+	if a.Type == TypeOneOf {
 		s = strings.Join(a.Choices, "|")
-	default:
-		if a.Token != "" {
-			s = a.Token + " " + a.Name
-		}
+	}
+	if a.Type == TypeToken {
+		s = a.Token
+	} else if a.Token != "" {
+		s = a.Token + " " + s
 	}
 	if a.Multiple {
 		s += " [" + s + " ...]"

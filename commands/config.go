@@ -2,7 +2,7 @@ package commands
 
 import "strings"
 
-// CONFIG GET | SET | RESETSTAT
+// CONFIG GET | SET | RESETSTAT | REWRITE
 func configCommand() Command {
 	return withHelp(Command{
 		Name: "config", Group: GroupServer, Since: "0.1.0",
@@ -16,10 +16,17 @@ func configCommand() Command {
 				Reply: "map of names and values", Run: runConfigGet,
 			},
 			{
-				Name: "set", Since: "0.1.0", Summary: "Changes settings that can change at run time.", Complexity: "O(n) in the settings",
-				Flags: FlagAdmin | FlagLoading, Keys: noKeys(), Category: CategoryAdmin,
-				Args:  []Arg{{Name: "name", Type: TypeString}, {Name: "value", Type: TypeString}},
+				Name: "set", Since: "0.1.0", Summary: "Changes settings that can change at run time, all of them or none.", Complexity: "O(n) in the settings",
+				Flags: FlagAdmin | FlagLoading | FlagSecret, Keys: noKeys(), Category: CategoryAdmin,
+				Args:  []Arg{{Name: "name value", Type: TypeString, Multiple: true}},
 				Reply: "OK", Run: runConfigSet,
+			},
+			{
+				Name: "rewrite", Since: "0.1.0", Summary: "Answers an error: the configuration file is the operator's.", Complexity: "O(1)",
+				Flags: FlagAdmin | FlagLoading, Keys: noKeys(), Category: CategoryAdmin,
+				Reply: "error", Run: func(*Call) error {
+					return replyError("ERR The server is running without a config file")
+				},
 			},
 			{
 				Name: "resetstat", Since: "0.1.0", Summary: "Sets the counters of INFO commandstats and errorstats to 0.", Complexity: "O(1)",
@@ -34,9 +41,22 @@ func configCommand() Command {
 	})
 }
 
+// settings are those of the server and of the dispatcher itself.
+func (d *Dispatcher) settings() []Setting {
+	return append(d.cfg.Server.Settings(), d.slow.settings()...)
+}
+
+// set changes one setting.
+func (d *Dispatcher) set(name, value string) (known bool, err error) {
+	if known, err = d.slow.set(name, value); known {
+		return known, err
+	}
+	return d.cfg.Server.Set(name, value)
+}
+
 func runConfigGet(c *Call) error {
 	var found []Setting
-	for _, s := range c.d.cfg.Server.Settings() {
+	for _, s := range c.d.settings() {
 		for _, pattern := range c.Args[2:] {
 			if glob(strings.ToLower(string(pattern)), []byte(s.Name)) {
 				found = append(found, s)
@@ -52,15 +72,49 @@ func runConfigGet(c *Call) error {
 	return nil
 }
 
+// CONFIG SET name value [name value ...]: all or nothing.
 func runConfigSet(c *Call) error {
-	name := strings.ToLower(string(c.Args[2]))
-	known, err := c.d.cfg.Server.Set(name, string(c.Args[3]))
-	switch {
-	case !known:
-		return replyError("ERR Unknown option or number of arguments for CONFIG SET - '" + clean(c.Args[2], 128) + "'")
-	case err != nil:
-		return replyError("ERR CONFIG SET failed (possibly related to argument '" + clean(c.Args[2], 128) + "') - " + err.Error())
+	pairs := c.Args[2:]
+	if len(pairs)%2 != 0 {
+		return wrongArity(c.entry)
+	}
+	before := make(map[string]string, len(pairs)/2)
+	for _, s := range c.d.settings() {
+		before[s.Name] = s.Value
+	}
+	for i := 0; i < len(pairs); i += 2 {
+		if err := c.configure(pairs[i], pairs[i+1], pairs[:i]); err != nil {
+			for ; i > 0; i -= 2 {
+				name := strings.ToLower(string(pairs[i-2]))
+				if _, failed := c.d.set(name, before[name]); failed != nil {
+					return errorf("%s; %s could not be set back: %s", err, name, failed)
+				}
+			}
+			return err
+		}
 	}
 	c.W.Simple("OK")
 	return nil
+}
+
+// configure changes one setting; done are the pairs that were changed before.
+func (c *Call) configure(word, value []byte, done [][]byte) error {
+	name := strings.ToLower(string(word))
+	for i := 0; i < len(done); i += 2 {
+		if strings.EqualFold(string(done[i]), name) {
+			return configFailed(word, "duplicate parameter")
+		}
+	}
+	known, err := c.d.set(name, string(value))
+	switch {
+	case !known:
+		return replyError("ERR Unknown option or number of arguments for CONFIG SET - '" + clean(word, 128) + "'")
+	case err != nil:
+		return configFailed(word, err.Error())
+	}
+	return nil
+}
+
+func configFailed(name []byte, why string) error {
+	return replyError("ERR CONFIG SET failed (possibly related to argument '" + clean(name, 128) + "') - " + why)
 }

@@ -66,7 +66,8 @@ type Dispatcher struct {
 	slow    slowlog
 }
 
-// entry is a record of the table, or of a container's subcommands, ready to run.
+// entry is a record of the table, or of a container's subcommands, ready to
+// run under one of its names.
 type entry struct {
 	*Command
 	full  string // as in error texts: `client|list`
@@ -86,7 +87,7 @@ type Call struct {
 	entry    *entry
 	user     *User    // nil: not authenticated
 	channels []string // subscribed to
-	tracking bool     // CLIENT TRACKING ON
+	tracking tracking
 }
 
 // New returns a Dispatcher for the commands of Table.
@@ -107,22 +108,27 @@ func (d *Dispatcher) compile(records []Command, container string) map[string]*en
 	index := make(map[string]*entry, len(records))
 	for i := range records {
 		c := &records[i]
-		e := &entry{Command: c, full: c.Name, arity: c.arity(1)}
-		if container != "" {
-			e.full, e.arity = container+"|"+c.Name, c.arity(2)
-		}
-		if len(c.Sub) > 0 {
-			e.sub = d.compile(c.Sub, c.Name)
-		}
-		if c.Run != nil {
-			d.entries = append(d.entries, e)
-		}
-		index[c.Name] = e
+		index[c.Name] = d.entry(c, c.Name, container)
 		for _, alias := range c.Aliases {
-			index[alias] = e
+			index[alias] = d.entry(c, alias, container)
 		}
 	}
 	return index
+}
+
+// entry makes a record ready under one of its names.
+func (d *Dispatcher) entry(c *Command, name, container string) *entry {
+	e := &entry{Command: c, full: name, arity: c.arity(1)}
+	if container != "" {
+		e.full, e.arity = container+"|"+name, c.arity(2)
+	}
+	if len(c.Sub) > 0 {
+		e.sub = d.compile(c.Sub, name)
+	}
+	if c.Run != nil {
+		d.entries = append(d.entries, e)
+	}
+	return e
 }
 
 // Open gives a new session its Call, and the user it is to begin with.
@@ -144,12 +150,11 @@ func (d *Dispatcher) Command(s *resp.Session, w *resp.Writer, args [][]byte, now
 	if err == nil {
 		err = c.allowed(e)
 	}
+	if err == nil && len(c.channels) > 0 && w.Proto() == 2 && e.Flags&FlagSubscriber == 0 {
+		err = notForSubscribers(e)
+	}
 	if err != nil {
-		if e != nil {
-			e.stats.rejected.Add(1)
-		}
-		s.MarkDirty()
-		c.fail(err)
+		c.reject(e, err)
 		return
 	}
 	if s.InMulti() && e.Flags&FlagNoQueue == 0 {
@@ -157,6 +162,21 @@ func (d *Dispatcher) Command(s *resp.Session, w *resp.Writer, args [][]byte, now
 		return
 	}
 	c.run(e)
+}
+
+// reject answers for a command that will not run; e is nil if it is unknown. A
+// transaction it should have belonged to fails, and one that it should have
+// run is over.
+func (c *Call) reject(e *entry, err error) {
+	c.S.MarkDirty()
+	if e != nil {
+		e.stats.rejected.Add(1)
+		if e.Name == "exec" {
+			c.S.Abandon()
+			err = replyError("EXECABORT Transaction discarded because of: " + strings.TrimPrefix(replyText(err), "ERR "))
+		}
+	}
+	c.fail(err)
 }
 
 // run calls the handler and writes its error, if any.

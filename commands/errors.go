@@ -3,6 +3,7 @@ package commands
 import (
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/rlserver/rlserver/limit"
 )
@@ -16,6 +17,7 @@ func (e replyError) Error() string { return string(e) }
 const (
 	errSyntax     = replyError("ERR syntax error")
 	errNotInteger = replyError("ERR value is not an integer or out of range")
+	errNotInt32   = replyError("ERR value is out of range, value must between -2147483648 and 2147483647")
 )
 
 func errorf(format string, a ...any) error {
@@ -42,4 +44,15 @@ func errorCode(code, format string, a ...any) error {
 // wrongArity is Redis' text for a command that takes fewer or more words.
 func wrongArity(e *entry) error {
 	return replyError("ERR wrong number of arguments for '" + e.full + "' command")
+}
+
+// subcommandSyntax is Redis' text for a subcommand with too many words.
+func (c *Call) subcommandSyntax() error {
+	container, _, _ := strings.Cut(c.entry.full, "|")
+	return replyError("ERR unknown subcommand or wrong number of arguments for '" + clean(c.Args[1], 128) + "'. Try " + strings.ToUpper(container) + " HELP.")
+}
+
+// unknownSubcommand is Redis' text for a subcommand that does not exist.
+func unknownSubcommand(container *entry, word []byte) error {
+	return replyError("ERR unknown subcommand '" + clean(word, 128) + "'. Try " + strings.ToUpper(container.full) + " HELP.")
 }

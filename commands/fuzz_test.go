@@ -2,12 +2,11 @@ package commands_test
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/tidwall/redcon"
 
 	"github.com/rlserver/rlserver/resp"
 )
@@ -39,9 +38,9 @@ func FuzzCommands(f *testing.F) {
 			if len(words[0]) == 0 || answersOtherwise(words) {
 				continue
 			}
-			frame := redcon.AppendArray(nil, len(words))
+			frame := fmt.Appendf(nil, "*%d\r\n", len(words))
 			for _, word := range words {
-				frame = redcon.AppendBulk(frame, word)
+				frame = fmt.Appendf(frame, "$%d\r\n%s\r\n", len(word), word)
 			}
 			reply, status := w.send(frame)
 			if status == resp.StatusClose {

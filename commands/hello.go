@@ -1,10 +1,6 @@
 package commands
 
-import (
-	"strings"
-
-	"github.com/rlserver/rlserver/resp"
-)
+import "github.com/rlserver/rlserver/resp"
 
 // HELLO [protover [AUTH username password] [SETNAME clientname]]
 func helloCommand() Command {
@@ -12,7 +8,7 @@ func helloCommand() Command {
 		Name: "hello", Group: GroupConnection, Since: "0.1.0",
 		Summary:    "Switches the protocol, and optionally authenticates and names the connection.",
 		Complexity: "O(1)",
-		Flags:      FlagFast | FlagLoading | FlagNoAuth, Keys: noKeys(), Category: CategoryConnection,
+		Flags:      FlagFast | FlagLoading | FlagNoAuth | FlagSecret, Keys: noKeys(), Category: CategoryConnection,
 		Args: []Arg{
 			{Name: "protover", Type: TypeInteger, Optional: true},
 			{Name: "username password", Type: TypeString, Token: "AUTH", Optional: true},
@@ -52,8 +48,9 @@ func runHello(c *Call) error {
 			authenticated = true
 			i += 3
 		case equalFold(word, "SETNAME") && left >= 1:
-			if name = c.Args[i+1]; !validName(name) {
-				return errClientName
+			name = c.Args[i+1]
+			if err := checkName(name); err != nil {
+				return err
 			}
 			i += 2
 		default:
@@ -98,9 +95,4 @@ func (c *Call) hello() {
 	w.BulkString("master")
 	w.BulkString("modules")
 	w.Array(0)
-}
-
-// validName says whether a client may be called so: printable ASCII, no spaces.
-func validName(name []byte) bool {
-	return strings.IndexFunc(string(name), func(r rune) bool { return r < '!' || r > '~' }) < 0
 }

@@ -58,7 +58,8 @@ func runInfo(c *Call) error {
 	info := c.d.cfg.Server.Describe()
 	var b strings.Builder
 	for _, s := range infoSections() {
-		if !all && !(usual && !s.extra) && !slices.Contains(wanted, strings.ToLower(s.title)) {
+		named := slices.Contains(wanted, strings.ToLower(s.title))
+		if !named && !all && (s.extra || !usual) {
 			continue
 		}
 		if b.Len() > 0 {
@@ -165,4 +166,13 @@ func humanBytes(n int64) string {
 		return strconv.FormatInt(n, 10) + "B"
 	}
 	return strconv.FormatFloat(f, 'f', 2, 64) + units[:1]
+}
+
+// port is the number in host:port, 0 if there is none.
+func port(addr string) int64 {
+	n, err := strconv.ParseUint(addr[strings.LastIndexByte(addr, ':')+1:], 10, 16)
+	if err != nil {
+		return 0
+	}
+	return int64(n)
 }

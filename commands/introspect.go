@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 )
@@ -47,38 +48,30 @@ func commandCommand() Command {
 	})
 }
 
-// named is an entry under one of its names.
-type named struct {
-	name string
-	*entry
-}
-
 // listed is every command and alias, in the order of names.
-func (d *Dispatcher) listed() []named {
-	all := make([]named, 0, len(d.byName))
-	for name, e := range d.byName {
-		all = append(all, named{name, e})
+func (d *Dispatcher) listed() []*entry {
+	all := make([]*entry, 0, len(d.byName))
+	for _, e := range d.byName {
+		all = append(all, e)
 	}
-	slices.SortFunc(all, func(a, b named) int { return strings.Compare(a.name, b.name) })
+	slices.SortFunc(all, func(a, b *entry) int { return strings.Compare(a.full, b.full) })
 	return all
 }
 
 // chosen is the commands that the arguments from the third on name, all if
-// there are none. An unknown one has no entry.
-func (c *Call) chosen() []named {
+// there are none; nil for an unknown one.
+func (c *Call) chosen() []*entry {
 	if len(c.Args) == 2 {
 		return c.d.listed()
 	}
-	picked := make([]named, 0, len(c.Args)-2)
+	picked := make([]*entry, 0, len(c.Args)-2)
 	for _, arg := range c.Args[2:] {
-		name := strings.ToLower(string(arg))
-		e := c.d.byName[name]
-		if container, sub, found := strings.Cut(name, "|"); found && e == nil {
-			if outer := c.d.byName[container]; outer != nil {
-				e = outer.sub[sub]
-			}
+		container, sub, isSub := bytes.Cut(arg, []byte{'|'})
+		e := lookup(c.d.byName, container)
+		if e != nil && isSub {
+			e = lookup(e.sub, sub)
 		}
-		picked = append(picked, named{name, e})
+		picked = append(picked, e)
 	}
 	return picked
 }
@@ -88,22 +81,22 @@ func runCommandInfo(c *Call) error {
 	return nil
 }
 
-func (c *Call) describe(all []named) {
+func (c *Call) describe(all []*entry) {
 	c.W.Array(len(all))
-	for _, n := range all {
-		if n.entry == nil {
+	for _, e := range all {
+		if e == nil {
 			c.W.Null()
 			continue
 		}
-		c.describeOne(n.name, n.entry)
+		c.describeOne(e)
 	}
 }
 
 // describeOne writes the 10 elements of COMMAND.
-func (c *Call) describeOne(name string, e *entry) {
+func (c *Call) describeOne(e *entry) {
 	w := c.W
 	w.Array(10)
-	w.BulkString(name)
+	w.BulkString(e.full)
 	w.Int(int64(e.arity))
 	flags := e.Flags.names()
 	w.Set(len(flags))
@@ -127,8 +120,7 @@ func (c *Call) describeOne(name string, e *entry) {
 	}
 	w.Array(len(e.Sub))
 	for i := range e.Sub {
-		sub := e.sub[e.Sub[i].Name]
-		c.describeOne(sub.full, sub)
+		c.describeOne(e.sub[e.Sub[i].Name])
 	}
 }
 
@@ -185,19 +177,23 @@ func (e *entry) categories() []string {
 	return all
 }
 
+// keyAccess is what the command does with its keys, in Redis' words.
 func (e *entry) keyAccess() []string {
-	if e.Flags&FlagWrite != 0 {
+	switch {
+	case e.Flags&FlagDelete != 0:
+		return []string{"RM", "delete"}
+	case e.Flags&FlagWrite != 0:
 		return []string{"RW", "access", "update"}
 	}
 	return []string{"RO", "access"}
 }
 
 func runCommandDocs(c *Call) error {
-	known := slices.DeleteFunc(c.chosen(), func(n named) bool { return n.entry == nil })
+	known := slices.DeleteFunc(c.chosen(), func(e *entry) bool { return e == nil })
 	c.W.Map(len(known))
-	for _, n := range known {
-		c.W.BulkString(n.name)
-		c.document(n.entry)
+	for _, e := range known {
+		c.W.BulkString(e.full)
+		c.document(e)
 	}
 	return nil
 }
@@ -298,25 +294,25 @@ func runCommandList(c *Call) error {
 	case len(c.Args) == 2:
 	case len(c.Args) == 5 && equalFold(c.Args[2], "FILTERBY"):
 		value := string(c.Args[4])
-		var keep func(named) bool
+		var keep func(*entry) bool
 		switch strings.ToUpper(string(c.Args[3])) {
 		case "PATTERN":
-			keep = func(n named) bool { return glob(strings.ToLower(value), []byte(n.name)) }
+			keep = func(e *entry) bool { return glob(strings.ToLower(value), []byte(e.full)) }
 		case "MODULE":
-			keep = func(n named) bool { return n.Group == GroupDecision && value == "rlserver" }
+			keep = func(e *entry) bool { return e.Group == GroupDecision && value == "rlserver" }
 		case "ACLCAT":
 			category := "@" + strings.ToLower(value)
-			keep = func(n named) bool { return slices.Contains(n.categories(), category) }
+			keep = func(e *entry) bool { return slices.Contains(e.categories(), category) }
 		default:
 			return errSyntax
 		}
-		all = slices.DeleteFunc(all, func(n named) bool { return !keep(n) })
+		all = slices.DeleteFunc(all, func(e *entry) bool { return !keep(e) })
 	default:
 		return errSyntax
 	}
 	c.W.Array(len(all))
-	for _, n := range all {
-		c.W.BulkString(n.name)
+	for _, e := range all {
+		c.W.BulkString(e.full)
 	}
 	return nil
 }
@@ -348,10 +344,6 @@ func runGetKeys(c *Call, withFlags bool) error {
 		}
 	}
 	return nil
-}
-
-func unknownSubcommand(container *entry, word []byte) error {
-	return replyError("ERR unknown subcommand '" + clean(word, 128) + "'. Try " + strings.ToUpper(container.Name) + " HELP.")
 }
 
 // withHelp gives a container the subcommand HELP, made from the others.

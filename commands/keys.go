@@ -39,7 +39,7 @@ func delCommand() Command {
 		Name: "del", Aliases: []string{"unlink"}, Group: GroupGeneric, Since: "0.1.0",
 		Summary:    "Makes keys as new, as RL.RESET does.",
 		Complexity: "O(n) in the keys named",
-		Flags:      FlagWrite, Keys: allKeys(), Category: CategoryAdmin,
+		Flags:      FlagWrite | FlagDelete, Keys: allKeys(), Category: CategoryAdmin,
 		Args:  []Arg{{Name: "key", Type: TypeKey, Multiple: true}},
 		Reply: "integer: how many were known and not full",
 		Run: func(c *Call) error {

@@ -28,9 +28,12 @@ and @read applications, @admin operators.
 		text  string
 	}{
 		{GroupDecision, "Deciding", "This server's own commands, and redis-cell's."},
-		{GroupConnection, "Connections", "Redis' own commands about a connection, and transactions."},
+		{GroupConnection, "Connections", "Redis' own commands about a connection."},
+		{GroupTransactions, "Transactions", "The commands of a transaction run in order; nobody comes between those on one slot."},
 		{GroupGeneric, "Keys", "Redis' generic commands, as far as they have a meaning: a key exists while its bucket is not full."},
 		{GroupServer, "Server", "Redis' own commands about the server. To clients a node is a standalone Redis " + RedisVersion + "."},
+		{GroupCluster, "Cluster", "To clients a node that is alone is a Redis without cluster support, and says so in Redis' words."},
+		{GroupPubSub, "Publish and subscribe", "Nothing is ever published. Some clients subscribe when they connect, and get their confirmations."},
 	} {
 		fmt.Fprintf(&b, "\n## %s\n\n%s\n", chapter.title, chapter.text)
 		for i := range table {

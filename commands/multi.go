@@ -43,7 +43,7 @@ func unwatchCommand() Command {
 
 func transactionCommand(name, summary, reply string, run func(*Call) error) Command {
 	return Command{
-		Name: name, Group: GroupConnection, Since: "0.1.0",
+		Name: name, Group: GroupTransactions, Since: "0.1.0",
 		Summary: summary, Complexity: "O(1)",
 		Flags: FlagFast | FlagLoading | FlagNoQueue, Keys: noKeys(), Category: CategoryConnection,
 		Reply: reply, Run: run,

@@ -65,14 +65,16 @@ func memoryCommand() Command {
 }
 
 func runMemoryUsage(c *Call) error {
-	r := c.reader()
-	r.take("usage")
-	r.key()
-	if r.more() && r.option("SAMPLES") != "" {
-		r.integer("SAMPLES", 0, 1<<31)
-	}
-	if err := r.end(); err != nil {
-		return err
+	for options := c.Args[3:]; len(options) > 0; options = options[2:] {
+		if len(options) < 2 || !equalFold(options[0], "SAMPLES") {
+			return errSyntax
+		}
+		switch n, ok := parseInt(options[1]); {
+		case !ok:
+			return errNotInteger
+		case n < 0:
+			return errSyntax
+		}
 	}
 	info, found, err := c.inspect(2)
 	switch {

@@ -6,7 +6,7 @@ func pingCommand() Command {
 		Name: "ping", Group: GroupConnection, Since: "0.1.0",
 		Summary:    "Answers PONG, or the message.",
 		Complexity: "O(1)",
-		Flags:      FlagFast | FlagLoading, Keys: noKeys(), Category: CategoryConnection,
+		Flags:      FlagFast | FlagLoading | FlagSubscriber, Keys: noKeys(), Category: CategoryConnection,
 		Args:  []Arg{{Name: "message", Type: TypeString, Optional: true}},
 		Reply: "PONG, or the message as a bulk string",
 		Run:   runPing,

@@ -35,8 +35,8 @@ type world struct {
 	session *resp.Session
 }
 
-func newWorld(t testing.TB) *world {
-	t.Helper()
+func newWorld(tb testing.TB) *world {
+	tb.Helper()
 	w := &world{now: start, owner: &owner{}, server: &fakeServer{}, users: commands.OpenUsers(), limits: resp.DefaultLimits()}
 	seed := rand.New(rand.NewPCG(1, 2))
 	var err error
@@ -51,7 +51,7 @@ func newWorld(t testing.TB) *world {
 		Rand: seed.Uint64,
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	w.handler, err = commands.New(commands.Config{
 		Buckets:   buckets{w.store},
@@ -63,7 +63,7 @@ func newWorld(t testing.TB) *world {
 		MaxKey:    commands.DefaultMaxKey,
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	w.session = w.connect(1)
 	return w
@@ -108,8 +108,13 @@ func (b buckets) Inspect(key []byte, now int64) (commands.BucketInfo, bool) {
 	return commands.BucketInfo{Spec: i.Spec, Remaining: i.Remaining, ResetMS: i.ResetMS, IdleMS: i.IdleMS, Bytes: i.Bytes}, found
 }
 
-func (b buckets) TopAsked(n int, now int64) []commands.TopKey  { return top(b.Top(state.TopAsked, n, now)) }
-func (b buckets) TopDenied(n int, now int64) []commands.TopKey { return top(b.Top(state.TopDenied, n, now)) }
+func (b buckets) TopAsked(n int, now int64) []commands.TopKey {
+	return top(b.Top(state.TopAsked, n, now))
+}
+
+func (b buckets) TopDenied(n int, now int64) []commands.TopKey {
+	return top(b.Top(state.TopDenied, n, now))
+}
 
 func top(keys []state.TopKey) (all []commands.TopKey) {
 	for _, k := range keys {
@@ -231,13 +236,13 @@ func (w *world) steer(t *testing.T, words []string) {
 }
 
 // show prints replies, one a line, nested ones in brackets.
-func show(t testing.TB, replies []byte) string {
-	t.Helper()
+func show(tb testing.TB, replies []byte) string {
+	tb.Helper()
 	var out strings.Builder
 	for len(replies) > 0 {
 		text, rest, err := showOne(replies)
 		if err != nil {
-			t.Fatalf("%v in %q", err, replies)
+			tb.Fatalf("%v in %q", err, replies)
 		}
 		out.WriteString(text + "\n")
 		replies = rest

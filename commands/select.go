@@ -16,8 +16,10 @@ func selectCommand() Command {
 func runSelect(c *Call) error {
 	n, ok := parseInt(c.Args[1])
 	switch {
-	case !ok || n != int64(int32(n)):
+	case !ok:
 		return errNotInteger
+	case n != int64(int32(n)):
+		return errNotInt32
 	case n != 0:
 		return replyError("ERR DB index is out of range")
 	}

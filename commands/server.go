@@ -26,10 +26,10 @@ func waitCommand() Command {
 		Args:  []Arg{{Name: "numreplicas", Type: TypeInteger}, {Name: "timeout", Type: TypeInteger}},
 		Reply: "integer",
 		Run: func(c *Call) error {
-			replicas, ok := parseInt(c.Args[1])
+			_, ok := parseInt(c.Args[1])
 			timeout, okTimeout := parseInt(c.Args[2])
 			switch {
-			case !ok || replicas < 0:
+			case !ok:
 				return errNotInteger
 			case !okTimeout:
 				return replyError("ERR timeout is not an integer or out of range")
@@ -68,17 +68,29 @@ func shutdownCommand() Command {
 			{Name: "now", Type: TypeToken, Token: "NOW", Optional: true},
 			{Name: "force", Type: TypeToken, Token: "FORCE", Optional: true},
 		},
-		Reply: "none: the connection is closed; an error if the words are wrong",
-		Run: func(c *Call) error {
-			r := c.reader()
-			for r.more() {
-				if r.option("NOSAVE", "SAVE", "NOW", "FORCE") == "" {
-					return errSyntax
-				}
-			}
-			c.d.cfg.Server.Shutdown()
-			c.S.Close()
-			return nil
-		},
+		Reply: "none: the connection is closed",
+		Help:  []string{"The words are accepted and change nothing: a stop is always a drain."},
+		Run:   runShutdown,
 	}
+}
+
+func runShutdown(c *Call) error {
+	save, nosave := false, false
+	for _, word := range c.Args[1:] {
+		switch {
+		case equalFold(word, "SAVE"):
+			save = true
+		case equalFold(word, "NOSAVE"):
+			nosave = true
+		case equalFold(word, "NOW"), equalFold(word, "FORCE"):
+		default:
+			return errSyntax
+		}
+	}
+	if save && nosave {
+		return errSyntax
+	}
+	c.d.cfg.Server.Shutdown()
+	c.S.Close()
+	return nil
 }

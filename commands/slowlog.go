@@ -1,8 +1,9 @@
 package commands
 
 import (
+	"fmt"
 	"math"
-	"strings"
+	"strconv"
 	"sync"
 	"sync/atomic"
 )
@@ -42,13 +43,7 @@ func (l *slowlog) note(c *Call, duration int64) {
 	}
 	peer := c.S.Info()
 	e := slowEntry{at: c.Now, duration: duration, addr: peer.RemoteAddr, name: peer.Name}
-	for i, arg := range c.Args {
-		if i == maxSlowArgs {
-			break
-		}
-		e.args = append(e.args, shortened(arg))
-	}
-	if c.entry.Flags&FlagNoAuth != 0 { // its words may be secrets
+	if e.args = shortened(c.Args); c.entry.Flags&FlagSecret != 0 {
 		e.args = []string{c.entry.full, "(redacted)"}
 	}
 	l.mu.Lock()
@@ -56,16 +51,78 @@ func (l *slowlog) note(c *Call, duration int64) {
 	e.id = l.next
 	l.next++
 	l.entries = append(l.entries, e)
+	l.trim()
+}
+
+// trim drops the oldest lines. Lines that were handed out stay as they are.
+func (l *slowlog) trim() {
 	if over := len(l.entries) - int(l.keep.Load()); over > 0 {
 		l.entries = append(l.entries[:0:0], l.entries[over:]...)
 	}
 }
 
-func shortened(arg []byte) string {
-	if len(arg) > maxSlowBytes {
-		return string(arg[:maxSlowBytes]) + "..."
+// shortened copies a command, without what would make the log large.
+func shortened(args [][]byte) []string {
+	kept := make([]string, 0, min(len(args), maxSlowArgs))
+	for i, arg := range args {
+		switch {
+		case i == maxSlowArgs-1 && len(args) > maxSlowArgs:
+			return append(kept, fmt.Sprintf("... (%d more arguments)", len(args)-i))
+		case len(arg) > maxSlowBytes:
+			kept = append(kept, fmt.Sprintf("%s... (%d more bytes)", arg[:maxSlowBytes], len(arg)-maxSlowBytes))
+		default:
+			kept = append(kept, string(arg))
+		}
 	}
-	return string(arg)
+	return kept
+}
+
+// The settings of Redis that steer the log.
+const (
+	settingSlow     = "slowlog-log-slower-than" // microseconds, -1: off
+	settingSlowKept = "slowlog-max-len"
+)
+
+// settings are the log's lines of CONFIG GET.
+func (l *slowlog) settings() []Setting {
+	return []Setting{
+		{settingSlow, strconv.FormatInt(slowMicros(l.threshold.Load()), 10)},
+		{settingSlowKept, strconv.FormatInt(l.keep.Load(), 10)},
+	}
+}
+
+func slowMicros(ns int64) int64 {
+	if ns < 0 {
+		return -1
+	}
+	return ns / 1000
+}
+
+// maxSlowKept bounds the memory of the log: about 4 KiB a line.
+const maxSlowKept = 10_000
+
+// set changes one of its settings; false if name is none.
+func (l *slowlog) set(name, value string) (known bool, err error) {
+	switch name {
+	case settingSlow:
+		n, ok := parseInt([]byte(value))
+		if !ok || n < -1 || n > math.MaxInt64/1000 {
+			return true, fmt.Errorf("argument must be between -1 and %d inclusive", math.MaxInt64/1000)
+		}
+		l.threshold.Store(max(n*1000, -1))
+	case settingSlowKept:
+		n, ok := parseInt([]byte(value))
+		if !ok || n < 0 || n > maxSlowKept {
+			return true, fmt.Errorf("argument must be between 0 and %d inclusive", maxSlowKept)
+		}
+		l.keep.Store(n)
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.trim()
+	default:
+		return false, nil
+	}
+	return true, nil
 }
 
 // SLOWLOG GET | LEN | RESET
@@ -103,7 +160,7 @@ func slowlogCommand() Command {
 func runSlowlogGet(c *Call) error {
 	count := int64(10)
 	if len(c.Args) > 3 {
-		return unknownOrWrongArity(c.entry)
+		return c.subcommandSyntax()
 	}
 	if len(c.Args) == 3 {
 		n, ok := parseInt(c.Args[2])
@@ -130,33 +187,4 @@ func runSlowlogGet(c *Call) error {
 		c.W.BulkString(e.name)
 	}
 	return nil
-}
-
-// LATENCY: nothing is monitored by event; the answers say so.
-func latencyCommand() Command {
-	sub := func(name, summary, reply string, run func(*Call) error, args ...Arg) Command {
-		return Command{
-			Name: name, Since: "0.1.0", Summary: summary, Complexity: "O(1)",
-			Flags: FlagAdmin | FlagLoading, Keys: noKeys(), Category: CategoryAdmin, Args: args, Reply: reply, Run: run,
-		}
-	}
-	empty := func(c *Call) error { c.W.Array(0); return nil }
-	words := Arg{Name: "word", Type: TypeString, Optional: true, Multiple: true}
-	return withHelp(Command{
-		Name: "latency", Group: GroupServer, Since: "0.1.0",
-		Summary: "Answers that no latency event was recorded.", Complexity: "O(1)",
-		Flags: FlagAdmin | FlagLoading, Keys: noKeys(), Category: CategoryAdmin,
-		Sub: []Command{
-			sub("latest", "Lists events: none.", "empty array", empty),
-			sub("history", "Lists an event's history: empty.", "empty array", empty, Arg{Name: "event", Type: TypeString}),
-			sub("histogram", "Lists histograms: none.", "empty map", func(c *Call) error { c.W.Map(0); return nil }, words),
-			sub("reset", "Answers 0: nothing to reset.", "integer", func(c *Call) error { c.W.Int(0); return nil }, words),
-		},
-	})
-}
-
-// unknownOrWrongArity is Redis' text for a subcommand with too many words.
-func unknownOrWrongArity(e *entry) error {
-	container, sub, _ := strings.Cut(e.full, "|")
-	return replyError("ERR unknown subcommand or wrong number of arguments for '" + sub + "'. Try " + strings.ToUpper(container) + " HELP.")
 }

@@ -93,15 +93,15 @@ func TestParseACL(t *testing.T) {
 
 func TestParseACLMistakes(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                               "names no user",
-		"acl":                            "line 1: want `user NAME word ...`",
-		"user":                           "line 1: want `user NAME word ...`",
-		"user a on >x\nuser a on >y":     `line 2: user "a" stands twice`,
-		"user a on":                      "user a is on and has neither a password nor nopass",
-		"user a on >x +@everything":      "user a: word 3: unknown category @everything; allowed are @decide, @read, @admin, @all",
-		"user a on hunter2":              "user a: word 2: want on, off, nopass, >password, #digest, ~pattern, allkeys, +@category or -@category",
-		"user a on #1234":                "user a: word 2: a # is followed by the SHA-256 of the password, 64 hex digits",
-		"user a on nopass >" + " ~":      "user a: word 3: want on",
+		"":                                "names no user",
+		"acl":                             "line 1: want `user NAME word ...`",
+		"user":                            "line 1: want `user NAME word ...`",
+		"user a on >x\nuser a on >y":      `line 2: user "a" stands twice`,
+		"user a on":                       "user a is on and has neither a password nor nopass",
+		"user a on >x +@everything":       "user a: word 3: unknown category @everything; allowed are @decide, @read, @admin, @all",
+		"user a on hunter2":               "user a: word 2: want on, off, nopass, >password, #digest, ~pattern, allkeys, +@category or -@category",
+		"user a on #1234":                 "user a: word 2: a # is followed by the SHA-256 of the password, 64 hex digits",
+		"user a on nopass >" + " ~":       "user a: word 3: want on",
 		"\n\n# c\nuser a on >x\nuser b x": "line 5: user b: word 1:",
 	} {
 		_, err := ParseACL(strings.NewReader(text))

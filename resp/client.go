@@ -16,6 +16,8 @@ type ClientInfo struct {
 	LastAt     int64  // of the last batch
 	Last       string // command
 	Multi      int    // commands queued, -1 outside of MULTI
+	Channels   int    // subscribed to
+	Patterns   int    // subscribed to
 }
 
 // client guards what other sessions may ask about this one.
