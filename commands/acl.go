@@ -5,9 +5,13 @@ import "strings"
 // ACL WHOAMI | LIST | USERS | CAT
 func aclCommand() Command {
 	sub := func(name, summary, reply string, category Category, run func(*Call) error, args ...Arg) Command {
+		flags := FlagLoading
+		if category == CategoryAdmin {
+			flags |= FlagAdmin
+		}
 		return Command{
 			Name: name, Since: "0.1.0", Summary: summary, Complexity: "O(n) in the users",
-			Flags: FlagLoading, Keys: noKeys(), Category: category, Args: args, Reply: reply, Run: run,
+			Flags: flags, Keys: noKeys(), Category: category, Args: args, Reply: reply, Run: run,
 		}
 	}
 	return withHelp(Command{

@@ -7,7 +7,29 @@ package commands
 const errNoCluster = replyError("ERR This instance has cluster support disabled")
 
 func clusterCommand() Command {
-	return noClusterCommand("cluster", Arg{Name: "subcommand", Type: TypeString}, Arg{Name: "arg", Type: TypeString, Optional: true, Multiple: true})
+	id := Arg{Name: "node-id", Type: TypeString}
+	slot := Arg{Name: "slot", Type: TypeInteger}
+	return Command{
+		Name: "cluster", Group: GroupCluster, Since: "0.1.0",
+		Summary: "Answers that cluster support is disabled.", Complexity: "O(1)",
+		Flags: FlagLoading, Keys: noKeys(), Category: CategoryConnection,
+		Sub: []Command{
+			noClusterCommand("count-failure-reports", id),
+			noClusterCommand("countkeysinslot", slot),
+			noClusterCommand("getkeysinslot", slot, Arg{Name: "count", Type: TypeInteger}),
+			noClusterCommand("help"),
+			noClusterCommand("info"),
+			noClusterCommand("keyslot", Arg{Name: "key", Type: TypeString}),
+			noClusterCommand("links"),
+			noClusterCommand("myid"),
+			noClusterCommand("myshardid"),
+			noClusterCommand("nodes"),
+			noClusterCommand("replicas", id),
+			noClusterCommand("shards"),
+			noClusterCommand("slaves", id),
+			noClusterCommand("slots"),
+		},
+	}
 }
 
 func readonlyCommand() Command { return noClusterCommand("readonly") }

@@ -18,7 +18,11 @@ func configCommand() Command {
 			{
 				Name: "set", Since: "0.1.0", Summary: "Changes settings that can change at run time, all of them or none.", Complexity: "O(n) in the settings",
 				Flags: FlagAdmin | FlagLoading | FlagSecret, Keys: noKeys(), Category: CategoryAdmin,
-				Args:  []Arg{{Name: "name value", Type: TypeString, Multiple: true}},
+				Args: []Arg{
+					{Name: "name", Type: TypeString},
+					{Name: "value", Type: TypeString},
+					{Name: "name value", Type: TypeString, Optional: true, Multiple: true},
+				},
 				Reply: "OK", Run: runConfigSet,
 			},
 			{
@@ -76,7 +80,7 @@ func runConfigGet(c *Call) error {
 func runConfigSet(c *Call) error {
 	pairs := c.Args[2:]
 	if len(pairs)%2 != 0 {
-		return wrongArity(c.entry)
+		return errSyntax
 	}
 	before := make(map[string]string, len(pairs)/2)
 	for _, s := range c.d.settings() {

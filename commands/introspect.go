@@ -17,7 +17,7 @@ func commandCommand() Command {
 	names := Arg{Name: "command-name", Type: TypeString, Optional: true, Multiple: true}
 	call := []Arg{
 		{Name: "command", Type: TypeString},
-		{Name: "arg", Type: TypeString, Optional: true, Multiple: true},
+		{Name: "arg", Type: TypeString, Multiple: true},
 	}
 	return withHelp(Command{
 		Name: "command", Group: GroupServer, Since: "0.1.0",
@@ -38,7 +38,7 @@ func commandCommand() Command {
 			}),
 			sub("info", "Describes commands.", "array, null for an unknown one", runCommandInfo, names),
 			sub("docs", "Explains commands.", "map of maps", runCommandDocs, names),
-			sub("list", "Names the commands.", "array", runCommandList,
+			sub("list", "Names the commands and subcommands.", "array", runCommandList,
 				Arg{Name: "filter", Type: TypeString, Token: "FILTERBY", Optional: true},
 				Arg{Name: "value", Type: TypeString, Optional: true}),
 			sub("getkeys", "Finds the keys of a call.", "array", func(c *Call) error { return runGetKeys(c, false) }, call...),
@@ -47,6 +47,10 @@ func commandCommand() Command {
 		},
 	})
 }
+
+// moduleName is what this server's own commands are listed under, since to
+// clients they are those of a module in Redis.
+const moduleName = "rlserver"
 
 // listed is every command and alias, in the order of names.
 func (d *Dispatcher) listed() []*entry {
@@ -98,7 +102,7 @@ func (c *Call) describeOne(e *entry) {
 	w.Array(10)
 	w.BulkString(e.full)
 	w.Int(int64(e.arity))
-	flags := e.Flags.names()
+	flags := e.flags()
 	w.Set(len(flags))
 	for _, f := range flags {
 		w.Simple(f)
@@ -177,6 +181,18 @@ func (e *entry) categories() []string {
 	return all
 }
 
+// flags are the record's in Redis' words. A container has none.
+func (e *entry) flags() []string {
+	if e.Run == nil {
+		return nil
+	}
+	flags := e.Flags.names()
+	if e.Group == GroupPubSub {
+		flags = append(flags, "pubsub")
+	}
+	return flags
+}
+
 // keyAccess is what the command does with its keys, in Redis' words.
 func (e *entry) keyAccess() []string {
 	switch {
@@ -220,7 +236,7 @@ func (c *Call) document(e *entry) {
 	if e.Group == GroupDecision {
 		w.BulkString("module")
 		w.BulkString("module")
-		w.BulkString("rlserver")
+		w.BulkString(moduleName)
 	} else {
 		w.BulkString(string(e.Group))
 	}
@@ -288,32 +304,38 @@ func (c *Call) documentArg(a *Arg) {
 	}
 }
 
+// COMMAND LIST [FILTERBY PATTERN pattern | MODULE name | ACLCAT category]
 func runCommandList(c *Call) error {
-	all := c.d.listed()
+	keep := func(*entry) bool { return true }
 	switch {
 	case len(c.Args) == 2:
 	case len(c.Args) == 5 && equalFold(c.Args[2], "FILTERBY"):
-		value := string(c.Args[4])
-		var keep func(*entry) bool
+		value := strings.ToLower(string(c.Args[4]))
 		switch strings.ToUpper(string(c.Args[3])) {
 		case "PATTERN":
-			keep = func(e *entry) bool { return glob(strings.ToLower(value), []byte(e.full)) }
+			keep = func(e *entry) bool { return glob(value, []byte(e.full)) }
 		case "MODULE":
-			keep = func(e *entry) bool { return e.Group == GroupDecision && value == "rlserver" }
+			keep = func(e *entry) bool { return value == moduleName && e.Group == GroupDecision }
 		case "ACLCAT":
-			category := "@" + strings.ToLower(value)
-			keep = func(e *entry) bool { return slices.Contains(e.categories(), category) }
+			keep = func(e *entry) bool { return slices.Contains(e.categories(), "@"+value) }
 		default:
 			return errSyntax
 		}
-		all = slices.DeleteFunc(all, func(e *entry) bool { return !keep(e) })
 	default:
 		return errSyntax
 	}
-	c.W.Array(len(all))
-	for _, e := range all {
-		c.W.BulkString(e.full)
+	var names []string
+	for _, e := range c.d.listed() {
+		if keep(e) {
+			names = append(names, e.full)
+		}
+		for i := range e.Sub {
+			if sub := e.sub[e.Sub[i].Name]; keep(sub) {
+				names = append(names, sub.full)
+			}
+		}
 	}
+	c.lines(names)
 	return nil
 }
 

@@ -168,7 +168,7 @@ func flushCommand() Command {
 		Name: "flushall", Aliases: []string{"flushdb"}, Group: GroupGeneric, Since: "0.1.0",
 		Summary:    "Drops every bucket of this node: every key is as new.",
 		Complexity: "O(n) in the keys",
-		Flags:      FlagWrite | FlagAdmin, Keys: noKeys(), Category: CategoryAdmin,
+		Flags:      FlagWrite, Keys: noKeys(), Category: CategoryAdmin,
 		Args:  []Arg{{Name: "how", Type: TypeOneOf, Choices: []string{"ASYNC", "SYNC"}, Optional: true}},
 		Reply: "OK",
 		Run: func(c *Call) error {

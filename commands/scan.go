@@ -57,13 +57,16 @@ func runScan(c *Call) error {
 	}
 	// The keys go into a scratch reply of the same protocol, since their
 	// number stands before them.
-	n, from := 0, c.W.Len()
-	next := c.d.cfg.Buckets.Scan(cursor, int(count), c.Now, func(key []byte) {
+	n, from, next := 0, c.W.Len(), uint64(0)
+	visit := func(key []byte) {
 		if listed && (pattern == "*" || glob(pattern, key)) && c.user.Reaches(key) {
 			c.W.Bulk(key)
 			n++
 		}
-	})
+	}
+	if c.d.cfg.Buckets.Len() > 0 { // else nobody need go through empty slots
+		next = c.d.cfg.Buckets.Scan(cursor, int(count), c.Now, visit)
+	}
 	keys := append([]byte(nil), c.W.From(from)...)
 	c.W.Truncate(from)
 	c.W.Array(2)
