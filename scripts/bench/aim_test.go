@@ -67,6 +67,7 @@ func TestVerdicts(t *testing.T) {
 func TestVerdictBesideRedisCell(t *testing.T) {
 	r := measured(1.25, 1)
 	r.cells[cell{cellName, 16}] = []sample{{speed: sampleSpeed(2_000_000)}, {speed: sampleSpeed(500_000)}}
+	r.rows = append(r.rows, &target{row: row{name: cellName}})
 	i := slices.IndexFunc(r.verdicts(), func(v verdict) bool { return strings.Contains(v.aim, cellName) })
 	if i < 0 {
 		t.Fatal("it is not compared")
@@ -122,7 +123,7 @@ func TestRender(t *testing.T) {
 		"| limit.Decide/token-bucket/allowed | 32.0 | 0 | 0 |  |\n",
 		"4 of 9 parts of the aim hold, 1 falls short, 4 were not measured in this run.",
 		"| rlserver RL.ALLOW, pipeline 16: ≥ 1.25 × INCR's requests/s | 1.00 | **short: 20.0 %** |\n",
-		"that this run does not measure: redis-cell, which no pipeline may be below (no such peer was given); p99.9",
+		"that this run does not measure:\n\n- redis-cell, which no row may be below: no such peer was given\n- p99.9",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in:\n%s", want, text)
@@ -133,7 +134,7 @@ func TestRender(t *testing.T) {
 	}
 
 	r.quick, r.goBenches = true, nil
-	if text, err = r.render(); err != nil || !strings.Contains(text, "no full run (--quick)") || strings.Contains(text, "Go benchmarks\n") {
+	if text, err = r.render(); err != nil || !strings.Contains(text, "no full run (--quick)") || strings.Contains(text, "### Go") || !strings.Contains(text, "Go benchmarks say: they were left out") {
 		t.Errorf("%v in:\n%s", err, text)
 	}
 }

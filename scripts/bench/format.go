@@ -60,8 +60,12 @@ func spread(xs []float64) string {
 	return fmt.Sprintf("%s (%s to %s)", fixed(median(all), 2), fixed(all[0], 2), fixed(all[len(all)-1], 2))
 }
 
-// table writes a table of Markdown; all columns but the first are numbers.
+// table writes a table of Markdown; all columns but the first are numbers. It
+// is "" without lines, so that a page leaves the section out.
 func table(header []string, lines [][]string) string {
+	if len(lines) == 0 {
+		return ""
+	}
 	var b strings.Builder
 	line := func(cols []string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cols, " | ")) }
 	line(header)

@@ -155,7 +155,6 @@ func (r *report) memory() string {
 	return table([]string{"server and request", "bytes per key"}, lines)
 }
 
-// goTable is "" without benchmarks.
 func (r *report) goTable() string {
 	var lines [][]string
 	for _, one := range r.goBenches {
@@ -171,13 +170,10 @@ func (r *report) goTable() string {
 			one.String(), one.show("ns/op"), one.show("B/op"), one.show("allocs/op"), strings.Join(others, ", "),
 		})
 	}
-	if lines == nil {
-		return ""
-	}
 	return table([]string{"benchmark", "ns/op", "B/op", "allocs/op", "reported besides"}, lines)
 }
 
-// goMap is "" when no benchmark compares itself with a map.
+// goMap is of the benchmarks that compare themselves with a map.
 func (r *report) goMap() string {
 	var lines [][]string
 	for _, one := range r.goBenches {
@@ -186,9 +182,6 @@ func (r *report) goMap() string {
 				one.String(), one.show("ns/op"), one.show("map-ns/op"), one.show("x-map"), one.show("bytes/key"),
 			})
 		}
-	}
-	if lines == nil {
-		return ""
 	}
 	return table([]string{"benchmark", "ns/op", "map's ns/op", "ratio", "bytes/key"}, lines)
 }
@@ -222,11 +215,7 @@ func summary(all []verdict) string {
 		held, len(all), plural(short, "falls", "fall"), unknown)
 }
 
-// aims is "" when there is nothing to compare.
 func aims(all []verdict) string {
-	if all == nil {
-		return ""
-	}
 	var lines [][]string
 	for _, v := range all {
 		result := "holds"
@@ -238,5 +227,5 @@ func aims(all []verdict) string {
 		}
 		lines = append(lines, []string{v.aim, v.measured, result})
 	}
-	return table([]string{"aim", "measured", ""}, lines)
+	return table([]string{"aim", "measured", "result"}, lines)
 }
