@@ -3,6 +3,7 @@ package clients
 import (
 	"fmt"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -30,7 +31,7 @@ func TestSnippets(t *testing.T) {
 			}
 			tap := startTap(t, startServer(t))
 			host, port := split(t, tap.addr)
-			args := append(append(c.run[1:], host, port), c.args...)
+			args := slices.Concat(c.run[1:], []string{host, port}, c.args)
 			if err := matches(wanted, succeed(t, c.run[0], args...)); err != nil {
 				t.Error(err)
 			}
