@@ -57,7 +57,7 @@ func (s benchStore) decide(key []byte, i int) {
 // turns with what a Go map needs for a lookup and an update of the same keys.
 func BenchmarkDecideUniform1M(b *testing.B) {
 	s := filled()
-	type bucket struct{ a, b int64 }
+	type bucket struct{ a, _ int64 }
 	m := make(map[string]bucket, benchKeys)
 	for i := range benchKeys {
 		key := testKey(i)
@@ -94,7 +94,7 @@ func BenchmarkDecideUniform1M(b *testing.B) {
 
 // BenchmarkGoMapUniform1M is the map alone.
 func BenchmarkGoMapUniform1M(b *testing.B) {
-	type bucket struct{ a, b int64 }
+	type bucket struct{ a, _ int64 }
 	m := make(map[string]bucket, benchKeys)
 	for i := range benchKeys {
 		key := testKey(i)

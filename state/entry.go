@@ -77,9 +77,9 @@ func (e *entry) setNext(n *entry) {
 // What a bucket is charged for, in bytes of heap. DESIGN.md derives them, a
 // test compares them with the heap.
 const (
-	entryBytes = 48 // the entry
-	placeBytes = 32 // its 16 bytes in a tree's node and its shortcut, at their usual fill
-	extraBytes = 24 // the extra
+	entryBytes = 48  // the entry
+	placeBytes = 32  // its 16 bytes in a tree's node and its shortcut, at their usual fill
+	extraBytes = 24  // the extra
 	specBytes  = 128 // a spec that no other bucket has
 )
 

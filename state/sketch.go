@@ -69,9 +69,9 @@ func (s *sketch) add(h uint64, key []byte, random uint32) {
 
 // cell is the cell of a hash, or nil.
 func (s *sketch) cell(h uint64) *cell {
-	b, print := s.bucket(h), fingerprint(h)
+	b, want := s.bucket(h), fingerprint(h)
 	for i := range b {
-		if b[i].print == print && b[i].count != 0 {
+		if b[i].print == want && b[i].count != 0 {
 			return &b[i]
 		}
 	}

@@ -46,6 +46,9 @@ func TestSketchIsExactWhileThereIsRoom(t *testing.T) {
 		t.Errorf("%d keys are listed, want %d", len(s.listed), sketchListed/2)
 	}
 	checkSketch(t, s)
+	s.cell(s.listed[3].hash).count &^= listedBit
+	s.unlist(3)
+	checkSketch(t, s)
 	if s.clear(); s.times(testHash([]byte("x"))) != 0 || len(s.listed) != 0 {
 		t.Error("clear left something")
 	}

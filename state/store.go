@@ -51,10 +51,10 @@ func (c *Config) validate() error {
 		errs = append(errs, fmt.Errorf("SweepIdle must not be negative, got %s", c.SweepIdle))
 	}
 	if c.Hash == nil {
-		errs = append(errs, errors.New("Hash must be given"))
+		errs = append(errs, errors.New("a Hash must be given"))
 	}
 	if c.Rand == nil {
-		errs = append(errs, errors.New("Rand must be given"))
+		errs = append(errs, errors.New("a Rand must be given"))
 	}
 	return errors.Join(errs...)
 }

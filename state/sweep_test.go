@@ -86,6 +86,17 @@ func TestSweepIsNotNoticed(t *testing.T) {
 	})
 }
 
+// What is admitted does, also when the key is as good as full again.
+func TestAdmissionsKeepAKey(t *testing.T) {
+	s := newStore(t, func(c *Config) { c.SweepIdle = 10 * time.Second })
+	for at := start; at < start+60*second; at += 5 * second {
+		mustDecide(t, s, "k", perMinute, take(1), at)
+		if r := s.Sweep(at+4*second, Slots); r.Deleted != 0 {
+			t.Fatalf("swept at +%ds, four seconds after it was charged", (at-start)/second+4)
+		}
+	}
+}
+
 // Slots are visited in turn, however many at a time.
 func TestSweepGoesRound(t *testing.T) {
 	s := newStore(t)
