@@ -4,7 +4,7 @@ import "sync"
 
 // ClientInfo is what is known of a peer.
 type ClientInfo struct {
-	ID         int64
+	ID         int64 // unique in this process
 	RemoteAddr string
 	LocalAddr  string
 	Name       string
@@ -14,16 +14,15 @@ type ClientInfo struct {
 	Proto      int
 	CreatedAt  int64  // Unix nanoseconds
 	LastAt     int64  // of the last batch
-	Last       string // command
-	Multi      int    // commands queued, -1 outside of MULTI
 	Channels   int    // subscribed to
 	Patterns   int    // subscribed to
+	Failed     string // the command whose handler panicked
 }
 
 // client guards what other sessions may ask about this one.
 type client struct {
 	mu   sync.Mutex
-	info ClientInfo
+	info ClientInfo // guarded by mu, but for ID, which never changes
 }
 
 // Info describes the peer. It may be called from any goroutine.
@@ -33,7 +32,8 @@ func (s *Session) Info() ClientInfo {
 	return s.client.info
 }
 
-// Describe changes what is known of the peer.
+// Describe changes what is known of the peer, but for its ID. Info waits for
+// change, which must not call it.
 func (s *Session) Describe(change func(*ClientInfo)) {
 	s.client.mu.Lock()
 	defer s.client.mu.Unlock()

@@ -1,174 +1,175 @@
 package resp
 
-import (
-	"bytes"
-	"strconv"
-)
+import "bytes"
 
 // framer finds where a command ends. It remembers how far it has looked, so
 // that a command that arrives byte by byte costs no more than one that
-// arrives whole. It answers as Redis 7 does, to the byte.
+// arrives whole. It takes and refuses what Redis 7 does, in the same words,
+// except that a NUL is a byte like any other: Redis stops looking at it, and
+// waits.
 type framer struct {
-	pos      int // start of the header or payload that is looked at
-	searched int // bytes up to here hold no end of the header
-	args     int // arguments still to come
-	payload  int // bytes of the payload at pos, -1: a header is next
-	inside   bool
+	pos      int  // start of the header or payload that is looked at
+	searched int  // bytes up to here hold no end of the line at pos
+	args     int  // arguments still to come
+	inside   bool // an array: its header has been read
+	payload  int  // bytes of the argument at pos, if opened
+	opened   bool // the argument's header has been read
 }
 
-// frameKind says what was found.
-type frameKind int
-
-const (
-	frameNone   frameKind = iota // incomplete
-	frameEmpty                   // nothing to run: an empty line, *0, *-1
-	frameInline                  // a line of words
-	frameArray                   // an array of bulk strings
-)
-
-// protocolError is an error that ends the session.
-type protocolError string
-
-func (e protocolError) Error() string { return "ERR Protocol error: " + string(e) }
-
-// next looks for a command at the start of buf, which must begin where it did
-// at the last call if that answered frameNone. n is the length of the command.
-// It mends the two bytes behind a payload, and the one behind a header's CR,
-// which Redis does not look at, to what redcon's parser expects.
-func (f *framer) next(buf []byte, lim *Limits, authenticated bool) (n int, kind frameKind, err error) {
-	if len(buf) == 0 {
-		return 0, frameNone, nil
-	}
-	if !f.inside && buf[0] != '*' {
-		return f.inline(buf, lim)
-	}
+// next looks for a command at the start of buf, which must begin with what it
+// had at the last call if that found none. n is the command's length, 0 where
+// it is incomplete; empty says that it is an array without arguments, which
+// is not answered.
+//
+// It mends what Redis does not look at, the two bytes behind an argument and
+// the one behind a header's CR, to what redcon's parser insists on.
+func (f *framer) next(buf []byte, lim *Limits, authenticated bool) (n int, empty bool, err error) {
 	if !f.inside {
-		line, found, err := f.header(buf, lim, "too big mbulk count string")
-		if !found || err != nil {
-			return 0, frameNone, err
+		if len(buf) == 0 {
+			return 0, false, nil
 		}
-		count, ok := parseLength(line[1:])
-		switch {
-		case !ok || count > int64(lim.MaxArgs):
-			return 0, frameNone, protocolError("invalid multibulk length")
-		case count > maxArgsUnauthenticated && !authenticated:
-			return 0, frameNone, protocolError("unauthenticated multibulk length")
-		case count <= 0:
-			return f.done(f.pos), frameEmpty, nil
+		if buf[0] != '*' {
+			n, err = f.inline(buf, lim.MaxInline)
+			return n, false, err
 		}
-		f.inside, f.args, f.payload = true, int(count), -1
+		line, err := f.header(buf, lim.MaxInline, errMultibulkHeader)
+		if line == nil || err != nil {
+			return 0, false, err
+		}
+		if f.args, err = countArgs(line[1:], lim, authenticated); err != nil {
+			return 0, false, err
+		}
+		f.inside = true
+		empty = f.args == 0
 	}
-	for f.args > 0 {
-		if f.payload < 0 {
-			line, found, err := f.header(buf, lim, "too big bulk count string")
-			if !found || err != nil {
-				return 0, frameNone, err
+	for ; f.args > 0; f.args-- {
+		if !f.opened {
+			line, err := f.header(buf, lim.MaxInline, errBulkHeader)
+			if line == nil || err != nil {
+				return 0, false, err
 			}
-			if err := f.openPayload(line, lim, authenticated); err != nil {
-				return 0, frameNone, err
+			if f.payload, err = countBytes(line, f.pos, lim, authenticated); err != nil {
+				return 0, false, err
 			}
+			f.opened = true
 		}
 		end := f.pos + f.payload
 		if len(buf) < end+2 {
-			return 0, frameNone, nil
+			return 0, false, nil
 		}
 		buf[end], buf[end+1] = '\r', '\n'
-		f.pos, f.searched, f.payload = end+2, end+2, -1
-		f.args--
+		f.pos, f.opened = end+2, false
 	}
-	return f.done(f.pos), frameArray, nil
+	return f.found(f.pos), empty, nil
 }
 
-// done forgets the command that was found.
-func (f *framer) done(n int) int {
+// found forgets the command that was found.
+func (f *framer) found(n int) int {
 	*f = framer{}
 	return n
 }
 
-// header returns the line at pos without its end, and steps behind it.
-func (f *framer) header(buf []byte, lim *Limits, tooBig protocolError) (line []byte, found bool, err error) {
-	f.searched = max(f.searched, f.pos)
-	i := bytes.IndexByte(buf[f.searched:], '\r')
-	if i < 0 {
-		f.searched = len(buf)
-		if len(buf)-f.pos > lim.MaxInline {
-			return nil, false, tooBig
-		}
-		return nil, false, nil
+// header returns the line at pos without its end, and steps behind it; nil if
+// it is incomplete.
+func (f *framer) header(buf []byte, most int, tooBig ProtocolError) ([]byte, error) {
+	end, err := f.search(buf, '\r', most, tooBig)
+	if err != nil || end < 0 {
+		return nil, err
 	}
-	end := f.searched + i
 	if end+2 > len(buf) {
 		f.searched = end
-		return nil, false, nil
+		return nil, nil
 	}
 	buf[end+1] = '\n'
-	line = buf[f.pos:end]
-	f.pos, f.searched = end+2, end+2
-	return line, true, nil
+	line := buf[f.pos:end]
+	f.pos = end + 2
+	return line, nil
 }
 
-func (f *framer) openPayload(line []byte, lim *Limits, authenticated bool) error {
-	if len(line) == 0 || line[0] != '$' {
-		got := byte('\r')
-		if len(line) > 0 {
-			got = line[0]
-		}
-		return protocolError("expected '$', got '" + string(rune(got)) + "'")
+// inline returns the length of the line at the start of buf, 0 if it is
+// incomplete.
+func (f *framer) inline(buf []byte, most int) (int, error) {
+	end, err := f.search(buf, '\n', most, errInlineTooBig)
+	if err != nil || end < 0 {
+		return 0, err
+	}
+	return f.found(end + 1), nil
+}
+
+// search returns where the line at pos ends, -1 if that has not arrived. A
+// line is too big wherever it was cut on its way.
+func (f *framer) search(buf []byte, delim byte, most int, tooBig ProtocolError) (int, error) {
+	f.searched = max(f.searched, f.pos)
+	end := -1
+	if i := bytes.IndexByte(buf[f.searched:], delim); i >= 0 {
+		end = f.searched + i
+		f.searched = end
+	} else {
+		f.searched = len(buf)
+	}
+	if f.searched-f.pos > most {
+		return -1, tooBig
+	}
+	return end, nil
+}
+
+// countArgs reads the number behind `*`.
+func countArgs(digits []byte, lim *Limits, authenticated bool) (int, error) {
+	n, ok := parseLength(digits)
+	switch {
+	case !ok || n > maxCount:
+		return 0, errMultibulkLength
+	case n > maxArgsStranger && !authenticated:
+		return 0, errMultibulkStranger
+	case n > int64(lim.MaxArgs):
+		return 0, errMultibulkLength
+	}
+	return int(max(n, 0)), nil
+}
+
+// countBytes reads the header of an argument that begins at pos.
+func countBytes(line []byte, pos int, lim *Limits, authenticated bool) (int, error) {
+	if len(line) == 0 {
+		return 0, errExpectedBulk('\r')
+	}
+	if line[0] != '$' {
+		return 0, errExpectedBulk(line[0])
 	}
 	n, ok := parseLength(line[1:])
 	switch {
 	case !ok || n < 0 || n > int64(lim.MaxBulk):
-		return protocolError("invalid bulk length")
-	case n > maxBulkUnauthenticated && !authenticated:
-		return protocolError("unauthenticated bulk length")
-	case f.pos+int(n) > lim.MaxQuery:
-		return protocolError("command longer than " + strconv.Itoa(lim.MaxQuery) + " bytes")
+		return 0, errBulkLength
+	case n > maxBulkStranger && !authenticated:
+		return 0, errBulkStranger
+	case int64(pos)+n > int64(lim.MaxQuery):
+		return 0, errCommandTooLong
 	}
-	f.payload = int(n)
-	return nil
+	return int(n), nil
 }
 
-func (f *framer) inline(buf []byte, lim *Limits) (n int, kind frameKind, err error) {
-	i := bytes.IndexByte(buf[f.searched:], '\n')
-	if i < 0 {
-		f.searched = len(buf)
-		if len(buf) > lim.MaxInline {
-			return 0, frameNone, protocolError("too big inline request")
-		}
-		return 0, frameNone, nil
-	}
-	end := f.searched + i + 1
-	if len(bytes.TrimSpace(buf[:end])) == 0 {
-		return f.done(end), frameEmpty, nil
-	}
-	return f.done(end), frameInline, nil
-}
+// maxCount is the largest number of arguments Redis takes for a number.
+const maxCount = 1<<31 - 1
 
-// parseLength reads a decimal as Redis' string2ll does: no plus, no leading
-// zeros, no spaces. Lengths that do not fit 31 bits are refused.
-func parseLength(b []byte) (int64, bool) {
-	if len(b) == 0 || len(b) > 11 {
-		return 0, false
-	}
+// parseLength reads a decimal that fits 64 bits as Redis' string2ll does: no
+// plus, no leading zeros, no spaces, no -0.
+func parseLength(b []byte) (n int64, ok bool) {
 	digits := b
-	if b[0] == '-' {
+	if len(b) > 1 && b[0] == '-' {
 		digits = b[1:]
 	}
-	if len(digits) == 0 || digits[0] == '0' && len(b) > 1 {
+	const most = 19 // digits of 1<<63
+	if len(digits) == 0 || len(digits) > most || digits[0] == '0' && len(b) > 1 {
 		return 0, false
 	}
-	var n int64
+	var u uint64
 	for _, c := range digits {
 		if c < '0' || c > '9' {
 			return 0, false
 		}
-		n = n*10 + int64(c-'0')
+		u = u*10 + uint64(c-'0')
 	}
-	if n > 1<<31-1 {
-		return 0, false
+	if len(digits) < len(b) {
+		return -int64(u), u <= 1<<63
 	}
-	if len(digits) != len(b) {
-		n = -n
-	}
-	return n, true
+	return int64(u), u < 1<<63
 }

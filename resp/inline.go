@@ -3,42 +3,41 @@ package resp
 // splitInline splits a line into words by the rules of Redis' sdssplitargs:
 // white space separates; double quotes with \n \r \t \b \a \xHH and \c for any
 // other c; single quotes with \' only; a closing quote must be followed by
-// white space. ok is false where quotes do not match. The words are copies.
-func splitInline(line []byte, words [][]byte) (_ [][]byte, ok bool) {
-	i := 0
-	for {
+// white space. Words without quotes are parts of the line, others copies.
+func splitInline(line []byte, words [][]byte, lim *Limits) ([][]byte, error) {
+	for i := 0; ; {
 		for i < len(line) && isSpace(line[i]) {
 			i++
 		}
 		if i == len(line) {
-			return words, true
+			return words, nil
 		}
-		word := []byte{}
-	scan:
-		for {
-			if i == len(line) || isSpace(line[i]) || line[i] == 0 {
-				break
-			}
-			switch line[i] {
-			case '"':
-				word, i, ok = doubleQuoted(line, i+1, word)
-			case '\'':
-				word, i, ok = singleQuoted(line, i+1, word)
-			default:
-				word = append(word, line[i])
-				i++
-				continue scan
-			}
-			if !ok {
-				return nil, false
-			}
-			break
+		word, next, ok := inlineWord(line, i)
+		if !ok {
+			return nil, errQuotes
+		}
+		if len(word) > lim.MaxBulk || len(words) == lim.MaxArgs {
+			return nil, errInlineTooBig
 		}
 		words = append(words, word)
-		if i < len(line) && line[i] == 0 {
-			return words, true // a NUL ends the line, as in C
+		i = next
+	}
+}
+
+// inlineWord returns the word that begins at i, and where it ends. A quote
+// that closes ends the word.
+func inlineWord(line []byte, i int) (word []byte, next int, ok bool) {
+	for j := i; j < len(line); j++ {
+		switch line[j] {
+		case ' ', '\t', '\r', '\n':
+			return line[i:j], j, true
+		case '"':
+			return doubleQuoted(line, j+1, append([]byte{}, line[i:j]...))
+		case '\'':
+			return singleQuoted(line, j+1, append([]byte{}, line[i:j]...))
 		}
 	}
+	return line[i:], len(line), true
 }
 
 func doubleQuoted(line []byte, i int, word []byte) ([]byte, int, bool) {
@@ -52,9 +51,7 @@ func doubleQuoted(line []byte, i int, word []byte) ([]byte, int, bool) {
 			word = append(word, unescape(line[i+1]))
 			i += 2
 		case c == '"':
-			return word, i + 1, i+1 == len(line) || isSpace(line[i+1])
-		case c == 0:
-			return nil, i, false
+			return word, i + 1, closes(line, i)
 		default:
 			word = append(word, c)
 			i++
@@ -70,9 +67,7 @@ func singleQuoted(line []byte, i int, word []byte) ([]byte, int, bool) {
 			word = append(word, '\'')
 			i += 2
 		case line[i] == '\'':
-			return word, i + 1, i+1 == len(line) || isSpace(line[i+1])
-		case line[i] == 0:
-			return nil, i, false
+			return word, i + 1, closes(line, i)
 		default:
 			word = append(word, line[i])
 			i++
@@ -80,6 +75,9 @@ func singleQuoted(line []byte, i int, word []byte) ([]byte, int, bool) {
 	}
 	return nil, i, false
 }
+
+// closes says whether the quote at i may end a word.
+func closes(line []byte, i int) bool { return i+1 == len(line) || isSpace(line[i+1]) }
 
 func unescape(c byte) byte {
 	switch c {

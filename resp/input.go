@@ -1,10 +1,10 @@
 package resp
 
 // Sizes of an input buffer, in bytes. It starts small, since most connections
-// are idle, and grows with what arrives.
+// are idle; a peer that fills it is one that pipelines, and gets more.
 const (
 	firstInput   = 1 << 10
-	maxKeptInput = 16 << 10
+	maxKeptInput = 64 << 10 // beyond it only as long as a command needs it
 )
 
 // input holds bytes that were received and not yet run: buf[r:w].
@@ -15,26 +15,35 @@ type input struct {
 
 func (in *input) unread() []byte { return in.buf[in.r:in.w] }
 
-// free returns space to read into. It moves what is unread to the front, so
-// frames found earlier are gone.
+// free returns space to read into, at least one byte. Bytes before r are gone
+// then, and what is unread may have moved. It doubles the buffer only when
+// what was received filled it, so it stays below twice the longest command
+// that is allowed.
 func (in *input) free() []byte {
+	unread, full := in.w-in.r, in.w == len(in.buf)
 	switch {
-	case in.r == in.w:
-		if in.w == len(in.buf) && len(in.buf) < maxKeptInput {
-			in.buf = make([]byte, max(firstInput, 2*len(in.buf))) // it was filled: expect more
-		} else if len(in.buf) > maxKeptInput {
-			in.buf = make([]byte, firstInput)
-		}
-		in.r, in.w = 0, 0
-	case len(in.buf)-in.w >= len(in.buf)/4:
-	case in.r > 0:
+	case len(in.buf) > maxKeptInput && unread <= firstInput/2:
+		in.move(firstInput)
+	case full && (len(in.buf) < maxKeptInput || in.r == 0):
+		in.move(max(firstInput, 2*len(in.buf)))
+	case full || unread == 0:
 		in.w = copy(in.buf, in.unread())
 		in.r = 0
 	}
-	if in.w == len(in.buf) {
-		grown := make([]byte, 2*len(in.buf))
-		copy(grown, in.buf)
-		in.buf = grown
-	}
 	return in.buf[in.w:]
+}
+
+// rest shrinks the buffer to what a peer that is quiet needs.
+func (in *input) rest() {
+	if in.w == in.r {
+		*in = input{}
+	} else if len(in.buf) > firstInput {
+		in.move(max(firstInput, in.w-in.r+1))
+	}
+}
+
+func (in *input) move(size int) {
+	buf := make([]byte, size)
+	in.w = copy(buf, in.unread())
+	in.buf, in.r = buf, 0
 }

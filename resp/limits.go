@@ -6,7 +6,8 @@ import (
 )
 
 // Limits bound what one session may cost. What is over a bound is answered
-// with one error line, and the connection is closed.
+// with one error line, and the connection is closed; only what a MULTI may
+// hold is an error that the session survives.
 type Limits struct {
 	MaxArgs   int // arguments of a command, its name included
 	MaxBulk   int // bytes of one argument
@@ -19,19 +20,20 @@ type Limits struct {
 
 // The bounds of a peer that has not authenticated, as in Redis.
 const (
-	maxArgsUnauthenticated = 10
-	maxBulkUnauthenticated = 16 << 10
+	maxArgsStranger = 10
+	maxBulkStranger = 16 << 10
 )
 
-// DefaultLimits fit a rate limiter: commands are short.
+// DefaultLimits fit a rate limiter, whose keys are short: the longest command
+// that makes sense is a list of 1,000 of them.
 func DefaultLimits() Limits {
 	return Limits{
 		MaxArgs:   1024,
 		MaxBulk:   64 << 10,
-		MaxInline: 64 << 10,
+		MaxInline: 64 << 10, // Redis' own
 		MaxQuery:  1 << 20,
 		MaxOutput: 256 << 10,
-		MaxBatch:  1024,
+		MaxBatch:  1024, // replies of a batch wait for its last command: some 0.5 ms
 		MaxMulti:  1024,
 	}
 }

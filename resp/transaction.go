@@ -14,21 +14,13 @@ type transaction struct {
 	first   int   // of this transaction in ends; earlier ones wait to be settled
 }
 
-// Errors of transactions, in Redis' words.
-const (
-	errNestedMulti    = "ERR MULTI calls can not be nested"
-	errExecNoMulti    = "ERR EXEC without MULTI"
-	errDiscardNoMulti = "ERR DISCARD without MULTI"
-	errExecAbort      = "EXECABORT Transaction discarded because of previous errors."
-)
-
 // InMulti says whether commands are being queued.
 func (s *Session) InMulti() bool { return s.tx.open }
 
 // Multi begins a transaction, and writes the reply.
 func (s *Session) Multi(w *Writer) {
 	if s.tx.open {
-		w.Error(errNestedMulti)
+		w.Error(errMultiNested)
 		return
 	}
 	s.tx.open, s.tx.dirty, s.tx.first = true, false, len(s.tx.ends)
@@ -39,27 +31,28 @@ func (s *Session) Multi(w *Writer) {
 // a transaction it does nothing.
 func (s *Session) MarkDirty() { s.tx.dirty = s.tx.dirty || s.tx.open }
 
-// Queue keeps a command for EXEC, and writes the reply.
+// Queue keeps a command for EXEC, and writes the reply. One that is over a
+// bound makes EXEC fail.
 func (s *Session) Queue(w *Writer, args [][]byte) {
 	tx := &s.tx
 	if len(tx.ends)-tx.first >= s.lim.MaxMulti {
 		s.MarkDirty()
-		w.Error("ERR a transaction holds at most " + strconv.Itoa(s.lim.MaxMulti) + " commands")
+		w.Error(errMultiTooMany + strconv.Itoa(s.lim.MaxMulti) + " commands")
 		return
 	}
-	before := tx.start(len(tx.ends))
+	before := len(tx.frames)
 	frames := Writer{buf: tx.frames}
 	frames.Array(len(args))
 	for _, arg := range args {
 		frames.Bulk(arg)
 	}
-	if len(frames.buf)-tx.start(tx.first) > s.lim.MaxQuery {
-		tx.frames = frames.buf[:before]
+	tx.frames = frames.buf
+	if len(tx.frames)-tx.start(tx.first) > s.lim.MaxQuery {
+		tx.frames = tx.frames[:before]
 		s.MarkDirty()
-		w.Error("ERR a transaction holds at most " + strconv.Itoa(s.lim.MaxQuery) + " bytes")
+		w.Error(errMultiTooLong + strconv.Itoa(s.lim.MaxQuery) + " bytes")
 		return
 	}
-	tx.frames = frames.buf
 	tx.ends = append(tx.ends, len(tx.frames))
 	w.Simple("QUEUED")
 }
@@ -70,7 +63,7 @@ func (s *Session) Exec(w *Writer) {
 	tx := &s.tx
 	switch {
 	case !tx.open:
-		w.Error(errExecNoMulti)
+		w.Error(errExecWithoutMulti)
 	case tx.dirty:
 		s.Abandon()
 		w.Error(errExecAbort)
@@ -85,7 +78,7 @@ func (s *Session) Exec(w *Writer) {
 // Discard drops the queue, and writes the reply.
 func (s *Session) Discard(w *Writer) {
 	if !s.tx.open {
-		w.Error(errDiscardNoMulti)
+		w.Error(errDiscardWithoutMulti)
 		return
 	}
 	s.Abandon()
@@ -94,12 +87,13 @@ func (s *Session) Discard(w *Writer) {
 
 // Abandon leaves MULTI, if the session is in it.
 func (s *Session) Abandon() {
-	if !s.tx.open {
+	tx := &s.tx
+	if !tx.open {
 		return
 	}
-	s.tx.frames = s.tx.frames[:s.tx.start(s.tx.first)]
-	s.tx.ends = s.tx.ends[:s.tx.first]
-	s.tx.open, s.tx.dirty = false, false
+	tx.frames = tx.frames[:tx.start(tx.first)]
+	tx.ends = tx.ends[:tx.first]
+	tx.open, tx.dirty = false, false
 }
 
 // start is where frame i begins.
@@ -111,31 +105,53 @@ func (t *transaction) start(i int) int {
 }
 
 // pop takes the next frame to run.
-func (t *transaction) pop() (from, to int) {
-	from, to = t.start(t.next), t.ends[t.next]
+func (t *transaction) pop() source {
+	src := source{queued: true, from: t.start(t.next), to: t.ends[t.next]}
 	t.next++
 	t.running = t.next < len(t.ends)
-	return from, to
+	return src
 }
 
-// maxKeptQueue is the memory an idle session keeps for its next transaction.
-const maxKeptQueue = 4 << 10
+// maxKeptQueue is the room, in bytes, that a session keeps between
+// transactions.
+const maxKeptQueue = 64 << 10
 
 // settle drops the frames of transactions that are over.
 func (t *transaction) settle() {
 	switch {
 	case t.running:
 	case t.open:
-		over := t.start(t.first)
-		t.frames = append(t.frames[:0], t.frames[over:]...)
-		t.ends = append(t.ends[:0], t.ends[t.first:]...)
-		for i := range t.ends {
-			t.ends[i] -= over
-		}
-		t.first = 0
+		t.dropFirst()
 	case cap(t.frames) > maxKeptQueue:
 		*t = transaction{}
 	default:
-		t.frames, t.ends, t.first, t.next = t.frames[:0], t.ends[:0], 0, 0
+		t.frames, t.ends, t.first = t.frames[:0], t.ends[:0], 0
+	}
+}
+
+// dropFirst drops the frames before those of the open transaction.
+func (t *transaction) dropFirst() {
+	if t.first == 0 {
+		return
+	}
+	over := t.start(t.first)
+	t.frames = append(t.frames[:0], t.frames[over:]...)
+	t.ends = append(t.ends[:0], t.ends[t.first:]...)
+	for i := range t.ends {
+		t.ends[i] -= over
+	}
+	t.first = 0
+}
+
+// footprint is the memory of the queue, in bytes.
+func (t *transaction) footprint() int {
+	const intBytes = 8
+	return cap(t.frames) + cap(t.ends)*intBytes
+}
+
+// rest gives back what an empty queue keeps.
+func (t *transaction) rest() {
+	if !t.open {
+		*t = transaction{}
 	}
 }

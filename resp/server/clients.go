@@ -14,7 +14,7 @@ func (s *Server) Stats() Stats {
 	defer s.mu.Unlock()
 	st := Stats{
 		Clients:      int64(len(s.conns)),
-		Accepted:     s.accepted.Load(),
+		Accepted:     s.accepted,
 		Refused:      s.refused.Load(),
 		BytesRead:    s.read.Load(),
 		BytesWritten: s.written.Load(),
@@ -54,8 +54,7 @@ func (s *Server) Kill(match func(resp.ClientInfo) bool) int {
 	defer s.mu.Unlock()
 	n := 0
 	for _, c := range s.conns {
-		if match(c.info()) && c.killed.CompareAndSwap(false, true) {
-			_ = c.net.Close() // it may be closed already
+		if match(c.info()) && c.kill() {
 			n++
 		}
 	}

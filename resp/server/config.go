@@ -13,21 +13,24 @@ import (
 // Config is what a Server needs.
 type Config struct {
 	Handler resp.Handler
-	Now     func() int64 // Unix nanoseconds; read once per batch
-	// Deadline is the system's time from now, for the deadlines of sockets.
+	Now     func() int64 // Unix nanoseconds that never go back; read once per batch
+	// Deadline is the system's time so far from now, for the deadlines of
+	// sockets. It is asked some times a second at most for each connection.
 	Deadline func(from time.Duration) time.Time
 	Limits   resp.Limits
 	Events   Events
 
 	MaxClients        int           // connections at once
 	MaxClientsPerAddr int           // of one address, before authentication; 0: no bound
-	IdleTimeout       time.Duration // between commands; 0: none
+	IdleTimeout       time.Duration // between what a client sends; 0: none
 	CommandTimeout    time.Duration // from a command's first byte to its last
-	WriteTimeout      time.Duration // for a peer to take its replies
+	WriteTimeout      time.Duration // for a client to take its replies; up to twice that
 	HandshakeTimeout  time.Duration // of TLS
+	KeepAlive         time.Duration // after which a silent TCP peer is probed; 0: as the listener has it
 }
 
-// DefaultConfig lacks only Handler, Now and Deadline.
+// DefaultConfig lacks only Handler, Now and Deadline. Idle connections are
+// kept, as Redis does: connection pools are idle most of the time.
 func DefaultConfig() Config {
 	return Config{
 		Limits:           resp.DefaultLimits(),
@@ -35,6 +38,7 @@ func DefaultConfig() Config {
 		CommandTimeout:   10 * time.Second,
 		WriteTimeout:     5 * time.Second,
 		HandshakeTimeout: 5 * time.Second,
+		KeepAlive:        5 * time.Minute, // Redis' own
 	}
 }
 
@@ -59,19 +63,19 @@ func (c *Config) Validate() error {
 	if c.MaxClientsPerAddr < 0 {
 		errs = append(errs, fmt.Errorf("max clients per address must not be negative, got %d", c.MaxClientsPerAddr))
 	}
-	if c.IdleTimeout < 0 {
-		errs = append(errs, fmt.Errorf("idle timeout must not be negative, got %s", c.IdleTimeout))
-	}
 	for _, t := range []struct {
-		name string
-		d    time.Duration
+		name  string
+		value time.Duration
+		least time.Duration
 	}{
-		{"command timeout", c.CommandTimeout},
-		{"write timeout", c.WriteTimeout},
-		{"handshake timeout", c.HandshakeTimeout},
+		{"idle timeout", c.IdleTimeout, 0},
+		{"command timeout", c.CommandTimeout, 1},
+		{"write timeout", c.WriteTimeout, 1},
+		{"handshake timeout", c.HandshakeTimeout, 1},
+		{"keep-alive", c.KeepAlive, 0},
 	} {
-		if t.d <= 0 {
-			errs = append(errs, fmt.Errorf("%s must be positive, got %s", t.name, t.d))
+		if t.value < t.least {
+			errs = append(errs, fmt.Errorf("%s must be at least %s, got %s", t.name, t.least, t.value))
 		}
 	}
 	return errors.Join(errs...)
@@ -84,7 +88,9 @@ type Reason string
 // The reasons.
 const (
 	ReasonPeer      Reason = "peer"      // the client went
-	ReasonQuit      Reason = "quit"      // the session ended: QUIT, a protocol error
+	ReasonQuit      Reason = "quit"      // QUIT, or a CLIENT KILL of itself
+	ReasonProtocol  Reason = "protocol"  // it does not speak the protocol, or is over a bound
+	ReasonPanic     Reason = "panic"     // a handler panicked
 	ReasonIdle      Reason = "idle"      // it asked nothing for too long
 	ReasonCommand   Reason = "command"   // a command took too long to arrive
 	ReasonWrite     Reason = "write"     // it did not take its replies
@@ -102,6 +108,6 @@ type Events struct {
 	Opened  func(resp.ClientInfo)
 	Closed  func(resp.ClientInfo, Reason)
 	Refused func(addr string, why Reason)
-	Accept  func(err error) // a failed accept; it is tried again
-	Panic   func(peer resp.ClientInfo, value any, stack []byte)
+	Accept  func(err error)                                     // a failed accept; it is tried again
+	Panic   func(peer resp.ClientInfo, value any, stack []byte) // peer.Failed is the command
 }

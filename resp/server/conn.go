@@ -7,7 +7,6 @@ import (
 	"net"
 	"os"
 	"sync/atomic"
-	"time"
 
 	"github.com/rlserver/rlserver/resp"
 )
@@ -16,44 +15,42 @@ import (
 type conn struct {
 	server  *Server
 	net     net.Conn
-	host    string // the peer's address without port
+	host    string // what MaxClientsPerAddr counts
 	session *resp.Session
-	wake    chan struct{} // a waiting command can be finished
+	wake    chan struct{} // a waiting command can be finished, or the connection was killed
 
-	stranger bool // guarded by server.mu: it counts as one of its address
+	stranger bool // it counts as one of its host; its own goroutine's once it runs
 	killed   atomic.Bool
 	read     atomic.Int64
 	written  atomic.Int64
 	lastAt   atomic.Int64 // Unix nanoseconds of the last batch
-
-	readBy  time.Time // the read deadline that is set; zero: none
-	writeBy time.Time
-	partial bool // readBy bounds a command that has begun to arrive
+	timers   timers
 }
 
 func newConn(s *Server, nc net.Conn) *conn {
-	host, _, err := net.SplitHostPort(nc.RemoteAddr().String())
-	if err != nil {
-		host = nc.RemoteAddr().String()
-	}
-	return &conn{server: s, net: nc, host: host, wake: make(chan struct{}, 1)}
+	return &conn{server: s, net: nc, host: hostOf(nc.RemoteAddr()), wake: make(chan struct{}, 1)}
 }
 
 // start gives the connection its session.
 func (c *conn) start(id int64) {
 	now := c.server.cfg.Now()
 	c.lastAt.Store(now)
-	events := &resp.Events{Panic: func(value any, stack []byte) {
-		if c.server.cfg.Events.Panic != nil {
-			c.server.cfg.Events.Panic(c.session.Info(), value, stack)
-		}
-	}}
-	c.session = resp.NewSession(resp.ClientInfo{
+	peer := resp.ClientInfo{
 		ID:         id,
 		RemoteAddr: c.net.RemoteAddr().String(),
 		LocalAddr:  c.net.LocalAddr().String(),
 		CreatedAt:  now,
-	}, c.server.cfg.Handler, &c.server.cfg.Limits, events)
+	}
+	events := &resp.Events{Panic: func(value any, stack []byte) {
+		if c.server.cfg.Events.Panic == nil {
+			return
+		}
+		if c.session != nil { // else its Open has panicked
+			peer = c.session.Info()
+		}
+		c.server.cfg.Events.Panic(peer, value, stack)
+	}}
+	c.session = resp.NewSession(peer, c.server.cfg.Handler, &c.server.cfg.Limits, events)
 }
 
 // serve moves bytes until the connection ends, and says why it did.
@@ -67,30 +64,43 @@ func (c *conn) serve() (why Reason) {
 	if c.server.cfg.Events.Opened != nil {
 		c.server.cfg.Events.Opened(c.session.Info())
 	}
-	if t, ok := c.net.(*tls.Conn); ok {
-		ctx, cancel := context.WithTimeout(c.server.stopping, c.server.cfg.HandshakeTimeout)
-		err := t.HandshakeContext(ctx)
-		cancel()
-		if err != nil {
-			return ReasonHandshake
-		}
+	if c.session.Err() != nil {
+		return c.process()
+	}
+	if !c.handshake() {
+		return ReasonHandshake
 	}
 	for {
-		if err := c.boundRead(); err != nil {
+		if err := c.armRead(); err != nil {
 			return ReasonPeer
 		}
 		n, err := c.net.Read(c.session.Buffer())
 		if n > 0 {
 			c.read.Add(int64(n))
 			c.session.Received(n)
+			c.timers.rested = false
 			if why := c.process(); why != "" {
 				return why
 			}
 		}
-		if err != nil {
-			return c.readFailed(err)
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			if why := c.expired(); why != "" {
+				return why
+			}
+		} else if err != nil {
+			return ReasonPeer
 		}
 	}
+}
+
+func (c *conn) handshake() bool {
+	t, ok := c.net.(*tls.Conn)
+	if !ok {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(c.server.stopping, c.server.cfg.HandshakeTimeout)
+	defer cancel()
+	return t.HandshakeContext(ctx) == nil
 }
 
 // process runs what has arrived and sends the replies; a reason if the
@@ -100,95 +110,78 @@ func (c *conn) process() Reason {
 		now := c.server.cfg.Now()
 		c.lastAt.Store(now)
 		status := c.session.Process(now)
-		if err := c.flush(); err != nil {
-			if errors.Is(err, os.ErrDeadlineExceeded) {
-				return ReasonWrite
-			}
-			return ReasonPeer
+		if status == resp.StatusWait {
+			c.session.Start(c.wakeUp) // before the flush, which takes time
 		}
-		if c.session.Authenticated && c.stranger {
+		if why := c.flush(now); why != "" {
+			return why
+		}
+		if c.stranger && c.session.Authenticated {
 			c.server.acquainted(c)
 		}
 		switch status {
 		case resp.StatusRead:
 			return ""
 		case resp.StatusClose:
-			return ReasonQuit
+			return closed(c.session.Err())
 		case resp.StatusWait:
-			c.session.Start(func() { c.wake <- struct{}{} })
-			<-c.wake
+			if <-c.wake; c.killed.Load() {
+				return ReasonKilled
+			}
+		case resp.StatusFlush:
 		}
 	}
+}
+
+// wakeUp never blocks: the goroutine may be gone when it is called.
+func (c *conn) wakeUp() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// closed is the reason behind what ended a session.
+func closed(err error) Reason {
+	switch {
+	case err == nil:
+		return ReasonQuit
+	case errors.Is(err, resp.ErrPanic):
+		return ReasonPanic
+	}
+	return ReasonProtocol
 }
 
 // flush sends the output. Until it is sent nothing more is read, which is all
 // the back-pressure there is.
-func (c *conn) flush() error {
+func (c *conn) flush(now int64) Reason {
 	out := c.session.Output()
 	if len(out) == 0 {
-		c.session.Sent(0)
-		return nil
+		return ""
 	}
-	// The deadline is moved only when half of it is gone: a peer has between
-	// WriteTimeout and twice that to take its replies.
-	now := c.server.cfg.Deadline(0)
-	if c.writeBy.Sub(now) < c.server.cfg.WriteTimeout {
-		c.writeBy = now.Add(2 * c.server.cfg.WriteTimeout)
-		if err := c.net.SetWriteDeadline(c.writeBy); err != nil {
-			return err
-		}
+	if err := c.armWrite(now); err != nil {
+		return ReasonPeer
 	}
 	n, err := c.net.Write(out)
 	c.written.Add(int64(n))
 	c.session.Sent(n)
-	return err
-}
-
-// drainRead is how long a connection that is being drained is listened to for
-// commands that were on their way.
-const drainRead = 20 * time.Millisecond
-
-// boundRead sets the deadline of the next read: short when the server stops,
-// fixed while a command is incomplete (bytes that dribble in do not move it),
-// else the idle time. It costs nothing where the deadline stays.
-func (c *conn) boundRead() error {
-	var by time.Time
-	switch partial := c.session.Incomplete(); {
-	case partial && c.partial:
-		by = c.readBy
-	case partial:
-		by = c.server.cfg.Deadline(c.server.cfg.CommandTimeout)
-	case c.server.cfg.IdleTimeout > 0:
-		by = c.server.cfg.Deadline(c.server.cfg.IdleTimeout)
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		cut(c.net)
+		return ReasonWrite
 	}
-	c.partial = c.session.Incomplete()
-	if !by.Equal(c.readBy) {
-		c.readBy = by
-		if err := c.net.SetReadDeadline(by); err != nil {
-			return err
-		}
-	}
-	// Last, so that an interrupt that came meanwhile is not undone.
-	if c.server.stopping.Err() != nil {
-		c.readBy = c.server.cfg.Deadline(drainRead)
-		return c.net.SetReadDeadline(c.readBy)
-	}
-	return nil
-}
-
-// interrupt makes the connection look whether the server stops.
-func (c *conn) interrupt() {
-	_ = c.net.SetReadDeadline(c.server.cfg.Deadline(drainRead)) // closed: it looks anyway
-}
-
-func (c *conn) readFailed(err error) Reason {
-	switch {
-	case !errors.Is(err, os.ErrDeadlineExceeded):
+	if err != nil {
 		return ReasonPeer
-	case c.server.stopping.Err() != nil:
-		return ReasonShutdown
-	case c.partial:
-		return ReasonCommand
 	}
-	return ReasonIdle
+	return ""
+}
+
+// kill cuts the connection, whatever its goroutine does. It says whether it
+// was the first to do so.
+func (c *conn) kill() bool {
+	if !c.killed.CompareAndSwap(false, true) {
+		return false
+	}
+	cut(c.net)
+	c.wakeUp()
+	return true
 }

@@ -14,9 +14,6 @@ import (
 // ErrClosed is returned by Serve once Shutdown was called.
 var ErrClosed = errors.New("server closed")
 
-// errMaxClients is Redis' text: clients match on it.
-const errMaxClients = "-ERR max number of clients reached\r\n"
-
 // Server serves connections of any number of listeners.
 type Server struct {
 	cfg Config
@@ -25,12 +22,14 @@ type Server struct {
 	stop     context.CancelFunc
 	running  sync.WaitGroup // connections
 
-	accepted atomic.Int64 // connections ever opened; also the last client's id
-	refused  atomic.Int64
-	read     atomic.Int64 // bytes of connections that are closed
-	written  atomic.Int64
+	ids     atomic.Int64 // the last client's
+	refused atomic.Int64
+	read    atomic.Int64 // bytes of connections that are closed
+	written atomic.Int64
 
-	mu        sync.Mutex
+	mu        sync.Mutex // not held while a handler or an event runs, but for Kill's match
+	accepted  int64
+	admitted  int // connections now; those that are about to be opened are not in conns
 	listeners map[net.Listener]struct{}
 	conns     map[int64]*conn
 	strangers map[string]int // connections of an address that have not authenticated
@@ -101,84 +100,6 @@ func (s *Server) untrack(ln net.Listener) {
 	defer s.mu.Unlock()
 	delete(s.listeners, ln)
 	_ = ln.Close() // Shutdown may have closed it
-}
-
-// open starts a connection's goroutine, or refuses it.
-func (s *Server) open(nc net.Conn) {
-	c := newConn(s, nc)
-	if why := s.admit(c); why != "" {
-		s.refuse(nc, why)
-		return
-	}
-	go func() {
-		defer s.running.Done()
-		why := c.serve()
-		s.leave(c)
-		if s.cfg.Events.Closed != nil {
-			s.cfg.Events.Closed(c.session.Info(), why)
-		}
-	}()
-}
-
-// admit registers a connection, or says why it may not come in.
-func (s *Server) admit(c *conn) Reason {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.stopping.Err() != nil:
-		return ReasonShutdown
-	case len(s.conns) >= s.cfg.MaxClients:
-		return ReasonClients
-	case s.cfg.MaxClientsPerAddr > 0 && s.strangers[c.host] >= s.cfg.MaxClientsPerAddr:
-		return ReasonPerAddr
-	}
-	c.start(s.accepted.Add(1))
-	if c.stranger = !c.session.Authenticated; c.stranger {
-		s.strangers[c.host]++
-	}
-	s.conns[c.session.ID()] = c
-	s.running.Add(1)
-	return ""
-}
-
-// refuse answers in Redis' words, without waiting for a peer that does not read.
-func (s *Server) refuse(nc net.Conn, why Reason) {
-	s.refused.Add(1)
-	if s.cfg.Events.Refused != nil {
-		s.cfg.Events.Refused(nc.RemoteAddr().String(), why)
-	}
-	if why != ReasonShutdown && nc.SetWriteDeadline(s.cfg.Deadline(time.Second)) == nil {
-		if tcp, plain := nc.(*net.TCPConn); plain {
-			_, _ = tcp.Write([]byte(errMaxClients)) // it fits the socket's buffer
-		}
-	}
-	_ = nc.Close()
-}
-
-// acquainted notes that a connection has authenticated.
-func (s *Server) acquainted(c *conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.forgetStranger(c)
-}
-
-func (s *Server) forgetStranger(c *conn) {
-	if !c.stranger {
-		return
-	}
-	c.stranger = false
-	if s.strangers[c.host]--; s.strangers[c.host] == 0 {
-		delete(s.strangers, c.host)
-	}
-}
-
-func (s *Server) leave(c *conn) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.forgetStranger(c)
-	delete(s.conns, c.session.ID())
-	s.read.Add(c.read.Load())
-	s.written.Add(c.written.Load())
 }
 
 // Shutdown stops accepting, lets every session finish the commands that have
