@@ -1,6 +1,6 @@
 module github.com/rlserver/rlserver
 
-go 1.26
+go 1.26.0
 
 require (
 	github.com/cockroachdb/datadriven v1.0.3
@@ -14,5 +14,6 @@ require (
 
 require (
 	github.com/pmezard/go-difflib v1.0.0 // indirect
+	github.com/prometheus/client_golang v1.25.0 // indirect
 	github.com/tidwall/match v1.1.1 // indirect
 )
