@@ -186,7 +186,7 @@ type testingSeeds struct {
 func (s *testingSeeds) next() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.n += 1 << 32
+	s.n += 100_000_007
 	return s.n
 }
 
