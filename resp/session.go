@@ -37,7 +37,8 @@ type Pending interface {
 	// Start begins the work. It calls wake once, from any goroutine or from
 	// within Start, when Finish is to be called.
 	Start(wake func())
-	// Finish appends the command's one reply, or calls s.Wait again.
+	// Finish appends the command's one reply, or calls s.Wait again. It is not
+	// called if the session ends first.
 	Finish(s *Session, w *Writer, now int64)
 }
 
@@ -129,10 +130,17 @@ func (s *Session) Output() []byte { return s.out.buf[s.sent:s.settled] }
 // maxKeptOutput is the room for replies that a session keeps between batches.
 const maxKeptOutput = 64 << 10
 
-// Sent drops the first n bytes of Output.
+// Sent drops the first n bytes of Output. No offset into the output outlives a
+// batch, so what is left may move: a peer that never takes all of it would
+// else make it grow.
 func (s *Session) Sent(n int) {
 	s.sent += n
-	if s.sent < len(s.out.buf) {
+	if left := len(s.out.buf) - s.sent; left > 0 {
+		if s.sent > maxKeptOutput && s.sent >= left {
+			s.settled -= s.sent
+			s.out.Truncate(copy(s.out.buf, s.out.buf[s.sent:]))
+			s.sent = 0
+		}
 		return
 	}
 	s.sent, s.settled = 0, 0
@@ -179,5 +187,14 @@ func (s *Session) Wait(p Pending) { s.pending = p }
 
 // Start begins the work a session waits for, after StatusWait. wake is called
 // once, from any goroutine, also from within Start; only then may Process be
-// called, and Buffer not before either.
-func (s *Session) Start(wake func()) { s.pending.Start(wake) }
+// called, and Buffer not before either. Should Start panic, the session has
+// ended, and Process says so; wake may be called a second time then.
+func (s *Session) Start(wake func()) {
+	defer func() {
+		if value := recover(); value != nil {
+			s.panicked(value)
+			wake()
+		}
+	}()
+	s.pending.Start(wake)
+}

@@ -71,6 +71,9 @@ func (s *Server) register(c *conn) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.conns[c.session.ID()] = c
+	if s.cutting {
+		c.kill()
+	}
 	if c.session.Authenticated {
 		s.forgetStranger(c)
 	}

@@ -28,6 +28,7 @@ type Server struct {
 	written atomic.Int64
 
 	mu        sync.Mutex // not held while a handler or an event runs, but for Kill's match
+	cutting   bool       // Shutdown's time is over: cut also what is being opened
 	accepted  int64
 	admitted  int // connections now; those that are about to be opened are not in conns
 	listeners map[net.Listener]struct{}
@@ -126,6 +127,9 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 	}
+	s.mu.Lock()
+	s.cutting = true
+	s.mu.Unlock()
 	s.Kill(func(resp.ClientInfo) bool { return true })
 	<-drained
 	return ctx.Err()
