@@ -1,0 +1,186 @@
+package admin
+
+import (
+	"bytes"
+	"embed"
+	"html/template"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/rlserver/rlserver/limit"
+)
+
+//go:embed web
+var web embed.FS
+
+// topShown is how many keys each list of the page has.
+const topShown = 10
+
+// page is the status page for people.
+type page struct {
+	server   *Server
+	template *template.Template
+}
+
+func newPage(s *Server) (*page, error) {
+	t, err := template.ParseFS(web, "web/*.html")
+	return &page{s, t}, err
+}
+
+// whole is the page; live is the part of it that changes, for page.js.
+func (p *page) whole(w http.ResponseWriter, _ *http.Request) { p.render(w, "page.html") }
+func (p *page) live(w http.ResponseWriter, _ *http.Request)  { p.render(w, "live.html") }
+
+func (p *page) render(w http.ResponseWriter, name string) {
+	var out bytes.Buffer
+	if err := p.template.ExecuteTemplate(&out, name, p.server.view()); err != nil {
+		p.server.cfg.Log.Error("the status page cannot be shown", "err", err)
+		say(w, http.StatusInternalServerError, "the page cannot be shown; the log says why")
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, _ = out.WriteTo(w) // the client may have gone
+}
+
+// file serves an embedded file.
+func (*page) file(name, contentType string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		content, err := web.ReadFile("web/" + name)
+		if err != nil {
+			say(w, http.StatusNotFound, "no such file")
+			return
+		}
+		w.Header().Set("Content-Type", contentType)
+		_, _ = w.Write(content) // the client may have gone
+	}
+}
+
+// view is the page in words: the template decides nothing but where they go.
+type view struct {
+	Node, Version, Addr string
+	NotReady            string // why; "": it is ready
+	Uptime              string
+
+	PerSecond, DeniedPerSecond, DeniedPercent string
+	LastMinute                                string // decisions
+	Slow, SlowLabel                           string
+	Chart                                     chart
+
+	Keys, Specs, Slots, SlotsOwned string
+	Memory, MemoryLimit, RSS, Heap string
+	MemoryPercent                  string
+	Clients, MaxClients, Accepted  string
+
+	Algorithms []algorithmRow
+	Denied     []keyRow
+	Asked      []keyRow
+	Notices    []notice
+}
+
+type algorithmRow struct{ Name, Allowed, Denied, DeniedPercent string }
+
+// keyRow is a line of a list of keys.
+type keyRow struct {
+	Key, Count string
+	Bytes      string // its length, where the text does not show it
+	Long       bool   // it may have to be scrolled
+	Share      int    // 0 to 100, of the highest count
+}
+
+// notice is a counter that should be 0, and is not.
+type notice struct{ Count, Text string }
+
+// view reads everything once.
+func (s *Server) view() *view {
+	snapshot, now := s.cfg.Node.Snapshot(), s.cfg.Now()
+	l := s.history.lately(sampleOf(&snapshot, now))
+	v := &view{
+		Node: snapshot.Node, Version: snapshot.Version, Addr: snapshot.Addr,
+		Uptime:    span(time.Duration(now - snapshot.StartedAt)),
+		PerSecond: rate(l.perSecond), DeniedPerSecond: rate(l.deniedPerSecond),
+		DeniedPercent: percent(l.deniedShare), LastMinute: grouped(l.decisions),
+		Chart: newChart(l.seconds),
+		Keys:  grouped(snapshot.Keys), Specs: grouped(snapshot.Specs),
+		Slots: grouped(snapshot.Slots), SlotsOwned: grouped(snapshot.SlotsOwned),
+		Memory: size(snapshot.MemoryBuckets), MemoryLimit: size(snapshot.MemoryLimit),
+		MemoryPercent: percent(float64(snapshot.MemoryBuckets) / float64(max(snapshot.MemoryLimit, 1))),
+		RSS:           size(snapshot.MemoryRSS), Heap: size(snapshot.MemoryHeap),
+		Clients: grouped(snapshot.Clients), MaxClients: grouped(snapshot.MaxClients), Accepted: grouped(snapshot.Accepted),
+		Algorithms: algorithmRows(&snapshot),
+		Denied:     keyRows(s.cfg.Node.TopDenied(topShown)),
+		Asked:      keyRows(s.cfg.Node.TopAsked(topShown)),
+		Notices:    notices(&snapshot),
+	}
+	if err := s.cfg.Node.Ready(); err != nil {
+		v.NotReady = err.Error()
+	}
+	v.Slow, v.SlowLabel = slow(&l.latency)
+	return v
+}
+
+// slow says how long all but one in a hundred decisions took at most.
+func slow(h *Histogram) (value, label string) {
+	const permille = 990
+	bound, ok := h.atMost(permille)
+	switch {
+	case ok:
+		return "≤ " + boundText(bound), "99 of 100 decisions, last minute"
+	case h.count() > 0:
+		return "> 1 s", "99 of 100 decisions, last minute"
+	}
+	return "–", "no decision in the last minute"
+}
+
+func algorithmRows(s *Snapshot) (rows []algorithmRow) {
+	for _, a := range limit.Algorithms() {
+		o := s.Decisions[a]
+		if total := o.Allowed + o.Denied; total > 0 {
+			rows = append(rows, algorithmRow{
+				a.String(), grouped(o.Allowed), grouped(o.Denied), percent(float64(o.Denied) / float64(total)),
+			})
+		}
+	}
+	return rows
+}
+
+// plainKey is the length, in bytes, up to which a key is surely seen whole.
+const plainKey = 64
+
+func keyRows(keys []TopKey) []keyRow {
+	rows := make([]keyRow, len(keys))
+	for i, k := range keys {
+		row := keyRow{Key: readable(k.Key), Count: grouped(k.Count)}
+		row.Long = len(row.Key) > plainKey
+		if row.Long || row.Key != k.Key {
+			row.Bytes = strconv.Itoa(len(k.Key)) + " bytes"
+		}
+		if highest := keys[0].Count; highest > 0 {
+			row.Share = int(k.Count * 100 / highest)
+		}
+		rows[i] = row
+	}
+	return rows
+}
+
+// notices are what an operator should know of, in the order of weight.
+func notices(s *Snapshot) (all []notice) {
+	add := func(n uint64, text string) {
+		if n > 0 {
+			all = append(all, notice{grouped(n), text})
+		}
+	}
+	add(s.Panics, "commands failed with a defect of the server; the log has the stacks")
+	add(s.NoRoom, "decisions failed because memory is full; raise --max-memory")
+	add(s.EvictedNotFull, "keys were forgotten to make room; raise --max-memory")
+	for _, c := range s.Refused {
+		switch c.Name {
+		case "clients":
+			add(c.N, "connections were refused: --max-clients is reached")
+		case "per_addr":
+			add(c.N, "connections were refused: too many of one address that have not authenticated")
+		}
+	}
+	add(s.AcceptErrors, "connections could not be accepted; the log says why")
+	return all
+}

@@ -1,0 +1,68 @@
+package admin
+
+import (
+	"net/http"
+	"net/http/pprof"
+
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+)
+
+// maxScrapes bounds scrapes at a time: each reads the whole process.
+const maxScrapes = 4
+
+// routes is everything the server answers.
+func (s *Server) routes() (http.Handler, error) {
+	registry, err := newRegistry(s.read)
+	if err != nil {
+		return nil, err
+	}
+	page, err := newPage(s)
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	everybody := func(path string, h http.HandlerFunc) { mux.Handle(path, h) }
+	reader := func(path string, h http.Handler) { mux.Handle(path, s.allow(RoleReader, h)) }
+	admin := func(path string, h http.HandlerFunc) { mux.Handle(path, s.allow(RoleAdmin, h)) }
+
+	everybody("/healthz", verdict(s.cfg.Node.Live))
+	everybody("/readyz", verdict(s.cfg.Node.Ready))
+	reader("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{
+		MaxRequestsInFlight: maxScrapes,
+		EnableOpenMetrics:   true,
+	}))
+	reader("/{$}", http.HandlerFunc(page.whole))
+	reader("/live", http.HandlerFunc(page.live))
+	everybody("/page.css", page.file("page.css", "text/css; charset=utf-8"))
+	everybody("/page.js", page.file("page.js", "text/javascript; charset=utf-8"))
+	everybody("/favicon.svg", page.file("favicon.svg", "image/svg+xml"))
+	admin("/debug/pprof/", pprof.Index)
+	admin("/debug/pprof/cmdline", pprof.Cmdline)
+	admin("/debug/pprof/profile", pprof.Profile)
+	admin("/debug/pprof/symbol", pprof.Symbol)
+	admin("/debug/pprof/trace", pprof.Trace)
+	everybody("/", func(w http.ResponseWriter, _ *http.Request) {
+		say(w, http.StatusNotFound, "there is /, /healthz, /readyz, /metrics and /debug/pprof/")
+	})
+	return s.guard(mux), nil
+}
+
+// verdict answers 200, or 503 with what is wrong.
+func verdict(check func() error) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		if err := check(); err != nil {
+			say(w, http.StatusServiceUnavailable, err.Error())
+			return
+		}
+		say(w, http.StatusOK, "ok")
+	}
+}
+
+// read takes one reading of everything.
+func (s *Server) read() reading {
+	return reading{
+		Snapshot: s.cfg.Node.Snapshot(),
+		ready:    s.cfg.Node.Ready() == nil,
+		refused:  s.refused.counts(),
+	}
+}
