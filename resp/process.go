@@ -45,17 +45,23 @@ func (s *Session) process(now int64) Status {
 	}
 }
 
-// resume ends the command that waited. Its reply begins where the output ends
-// now: what was before it may have left meanwhile.
+// resume ends the command that waited.
 func (s *Session) resume(now int64) {
-	s.from = len(s.out.buf)
-	for i := range s.decided {
-		s.decided[i].from = s.from
-	}
+	s.replyHere()
 	p := s.pending
 	s.pending = nil
 	p.Finish(s, &s.out, now)
 	s.finished()
+}
+
+// replyHere begins the reply of the command that waited where the output ends
+// now: what was before it may have left meanwhile. Only its own decisions are
+// still kept.
+func (s *Session) replyHere() {
+	s.from = len(s.out.buf)
+	for i := range s.decided {
+		s.decided[i].from = s.from
+	}
 }
 
 // step runs the next command, of a transaction or of the input; false if

@@ -192,6 +192,7 @@ func (s *Session) Wait(p Pending) { s.pending = p }
 func (s *Session) Start(wake func()) {
 	defer func() {
 		if value := recover(); value != nil {
+			s.replyHere()
 			s.panicked(value)
 			wake()
 		}

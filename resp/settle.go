@@ -45,7 +45,6 @@ func (s *Session) settle(now int64, status Status) Status {
 	}
 	s.batch = 0
 	s.settled = len(s.out.buf)
-	s.from = s.settled // should Start panic, nothing that is settled is cut
 	if status != StatusWait {
 		s.tx.settle()
 	}
