@@ -26,8 +26,10 @@ import (
 // `name value` of the file that --config names; the flag wins over the
 // environment, the environment over the file.
 type config struct {
-	addr     string
-	nodeName string
+	addr      string
+	adminAddr string
+	adminHost string
+	nodeName  string
 
 	maxMemory bytesValue
 	sweepIdle time.Duration
@@ -64,6 +66,8 @@ func (c *config) flags() *flag.FlagSet {
 
 	fs := flag.NewFlagSet("rlserver", flag.ContinueOnError)
 	fs.StringVar(&c.addr, "addr", "127.0.0.1:7379", "`address` on which Redis clients are served")
+	fs.StringVar(&c.adminAddr, "admin-addr", "127.0.0.1:8379", "`address` of the HTTP server with health, metrics and the status page; empty: none")
+	fs.StringVar(&c.adminHost, "admin-host", "", "further `names`, with commas between, by which the HTTP server may be called")
 	fs.StringVar(&c.nodeName, "node-name", "", "`name` of this node in replies and logs (default: the host's name)")
 
 	fs.Var(&c.maxMemory, "max-memory", "most `bytes` of bucket state, logs included: 64mb, 1gb, ...; when it is full the buckets that forget least make room")
@@ -142,6 +146,13 @@ func (c *config) validate(rest []string) error {
 		bad("--addr %q is no host:port", c.addr)
 	} else if !loopback(host) {
 		bad("--addr %s would be open to the network, and this server asks for no password: use 127.0.0.1, ::1 or localhost", c.addr)
+	}
+	if host, _, err := net.SplitHostPort(c.adminAddr); c.adminAddr != "" {
+		if err != nil {
+			bad("--admin-addr %q is no host:port", c.adminAddr)
+		} else if !loopback(host) {
+			bad("--admin-addr %s would be open to the network, and this server asks for no password: use 127.0.0.1, ::1 or localhost", c.adminAddr)
+		}
 	}
 	if c.maxMemory < minMemory {
 		bad("--max-memory must be at least 1mb, got %s", c.maxMemory.String())

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/rlserver/rlserver/admin"
 	"github.com/rlserver/rlserver/commands"
 )
 
@@ -21,6 +22,7 @@ func writeDocs(args []string) error {
 	return errors.Join(
 		writePage(filepath.Join(args[0], "commands.md"), commands.Markdown),
 		writePage(filepath.Join(args[0], "configuration.md"), configurationPage),
+		writePage(filepath.Join(args[0], "metrics.md"), admin.MetricsPage),
 	)
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"hash/maphash"
 	"log/slog"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/rlserver/rlserver/commands"
 	"github.com/rlserver/rlserver/limit"
+	"github.com/rlserver/rlserver/resp"
 	"github.com/rlserver/rlserver/resp/server"
 	"github.com/rlserver/rlserver/state"
 )
@@ -37,29 +39,39 @@ func serve(ctx context.Context, cfg *config, now func() int64, log *slog.Logger)
 	if err != nil {
 		return err
 	}
-	if node.sockets, err = newSockets(cfg, dispatcher, now, log); err != nil {
+	watch := newWatch(node, dispatcher, now)
+	if node.sockets, err = newSockets(cfg, watch.handler(), now, watch.events(socketEvents(log))); err != nil {
 		return err
 	}
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.addr)
 	if err != nil {
 		return fmt.Errorf("cannot listen on %s (--addr): %w", cfg.addr, err)
 	}
-	log.Info("ready", "addr", listener.Addr().String(), "node", cfg.nodeName,
+	door, err := openSideDoor(ctx, cfg, watch, func() *commands.Users { return users }, log)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	watch.serving.Store(true)
+	log.Info("ready", "addr", listener.Addr().String(), "admin-addr", door.String(), "node", cfg.nodeName,
 		"max-memory", cfg.maxMemory.String(), "version", version)
 
-	go sweep(ctx, store, now)
+	go sweep(ctx, store, now, watch.sweptAt.Store)
 	served := make(chan error, 1)
 	go func() { served <- node.sockets.Serve(listener) }()
 	select {
 	case err := <-served:
-		return err
+		return errors.Join(err, door.shut(ctx))
 	case <-ctx.Done():
 	}
+	watch.serving.Store(false)
 	log.Info("stopping", "drain-timeout", cfg.drainTimeout.String())
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.drainTimeout)
 	defer cancel()
 	if err := node.sockets.Shutdown(drain); err != nil {
 		log.Warn("clients were cut", "err", err)
+	}
+	if err := door.shut(drain); err != nil {
+		log.Warn("requests over HTTP were cut", "err", err)
 	}
 	log.Info("stopped", "keys", store.Len())
 	return nil
@@ -77,7 +89,7 @@ func newStore(cfg *config) (*state.Store, error) {
 	})
 }
 
-func newSockets(cfg *config, handler *commands.Dispatcher, now func() int64, log *slog.Logger) (*server.Server, error) {
+func newSockets(cfg *config, handler resp.Handler, now func() int64, events server.Events) (*server.Server, error) {
 	sc := server.DefaultConfig()
 	sc.Limits = cfg.limits()
 	sc.MaxClients = cfg.maxClients
@@ -88,7 +100,7 @@ func newSockets(cfg *config, handler *commands.Dispatcher, now func() int64, log
 	sc.Handler = handler
 	sc.Now = now
 	sc.Deadline = func(from time.Duration) time.Time { return time.Now().Add(from) }
-	sc.Events = socketEvents(log)
+	sc.Events = events
 	return server.New(sc)
 }
 
@@ -99,8 +111,9 @@ const (
 	sweepSlots = 37
 )
 
-// sweep drops buckets that are full and idle, a few slots at a time.
-func sweep(ctx context.Context, store *state.Store, now func() int64) {
+// sweep drops buckets that are full and idle, a few slots at a time, and tells
+// swept each time when it did.
+func sweep(ctx context.Context, store *state.Store, now func() int64, swept func(at int64)) {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
 	for {
@@ -108,7 +121,9 @@ func sweep(ctx context.Context, store *state.Store, now func() int64) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			store.Sweep(now(), sweepSlots)
+			at := now()
+			store.Sweep(at, sweepSlots)
+			swept(at)
 		}
 	}
 }

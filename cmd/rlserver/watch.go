@@ -1,0 +1,179 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rlserver/rlserver/admin"
+	"github.com/rlserver/rlserver/commands"
+	"github.com/rlserver/rlserver/resp"
+	"github.com/rlserver/rlserver/resp/server"
+	"github.com/rlserver/rlserver/state"
+)
+
+// watch shows this process to the side door: it counts what nobody below
+// does, and asks the rest. It implements admin.Node.
+type watch struct {
+	node       *node
+	dispatcher *commands.Dispatcher
+	now        func() int64
+
+	latency         admin.Latency
+	refused, closed reasonCounts
+	acceptErrors    atomic.Uint64
+	panics          atomic.Uint64
+
+	serving atomic.Bool
+	sweptAt atomic.Int64 // Unix nanoseconds
+}
+
+var _ admin.Node = (*watch)(nil)
+
+func newWatch(n *node, dispatcher *commands.Dispatcher, now func() int64) *watch {
+	w := &watch{node: n, dispatcher: dispatcher, now: now}
+	w.sweptAt.Store(now())
+	w.refused.begin(server.ReasonClients, server.ReasonPerAddr, server.ReasonShutdown)
+	w.closed.begin(server.ReasonPeer, server.ReasonQuit, server.ReasonProtocol, server.ReasonPanic, server.ReasonIdle,
+		server.ReasonCommand, server.ReasonWrite, server.ReasonHandshake, server.ReasonKilled, server.ReasonShutdown)
+	return w
+}
+
+// handler is the dispatcher, with the time of decisions measured.
+func (w *watch) handler() resp.Handler { return timedHandler{w.dispatcher, w} }
+
+type timedHandler struct {
+	*commands.Dispatcher
+	watch *watch
+}
+
+// Settle implements resp.Handler. It is called once a batch, when its replies
+// are about to leave: that costs one reading of the clock for all of them.
+func (h timedHandler) Settle(s *resp.Session, decided []resp.Decided) {
+	h.Dispatcher.Settle(s, decided)
+	if call, ok := s.Context.(*commands.Call); ok {
+		h.watch.latency.Observe(s.ID(), h.watch.now()-call.Now, len(decided))
+	}
+}
+
+// events counts what happens to connections, and passes it on.
+func (w *watch) events(to server.Events) server.Events {
+	return server.Events{
+		Opened: to.Opened,
+		Closed: func(peer resp.ClientInfo, why server.Reason) {
+			w.closed.add(why)
+			to.Closed(peer, why)
+		},
+		Refused: func(addr string, why server.Reason) {
+			w.refused.add(why)
+			to.Refused(addr, why)
+		},
+		Accept: func(err error) {
+			w.acceptErrors.Add(1)
+			to.Accept(err)
+		},
+		Panic: func(peer resp.ClientInfo, value any, stack []byte) {
+			w.panics.Add(1)
+			to.Panic(peer, value, stack)
+		},
+	}
+}
+
+// Snapshot implements admin.Node.
+func (w *watch) Snapshot() admin.Snapshot {
+	info, buckets := w.node.Describe(), w.node.store.Stats()
+	s := admin.Snapshot{
+		Version: info.Version, Node: info.Node, Addr: info.Addr, StartedAt: info.StartedAt,
+		Latency: w.latency.Histogram(),
+
+		Clients: info.Clients, MaxClients: info.MaxClients,
+		Accepted: uint64(info.Accepted), Refused: w.refused.counts(), Closed: w.closed.counts(),
+		AcceptErrors: w.acceptErrors.Load(), Panics: w.panics.Load(),
+		BytesRead: uint64(info.BytesRead), BytesWritten: uint64(info.BytesWritten),
+
+		SlotsOwned: state.Slots, Slots: state.Slots,
+		Keys: buckets.Keys, Specs: buckets.Specs,
+		MemoryBuckets: buckets.MemoryBytes, MemoryLimit: buckets.MaxMemory,
+		MemoryHeap: info.MemoryHeap, MemoryRSS: info.MemoryRSS,
+		EvictedFull: uint64(buckets.EvictedFull), EvictedNotFull: uint64(buckets.EvictedNotFull),
+		NoRoom: uint64(buckets.NoRoom), Swept: uint64(buckets.Swept), Sweeps: uint64(buckets.Sweeps),
+		Conversions: uint64(buckets.Conversions),
+	}
+	for a, o := range w.dispatcher.Decisions() {
+		s.Decisions[a] = admin.Outcomes{Allowed: o.Allowed, Denied: o.Denied}
+	}
+	return s
+}
+
+// TopDenied implements admin.Node.
+func (w *watch) TopDenied(n int) []admin.TopKey { return w.top(state.TopDenied, n) }
+
+// TopAsked implements admin.Node.
+func (w *watch) TopAsked(n int) []admin.TopKey { return w.top(state.TopAsked, n) }
+
+func (w *watch) top(kind state.TopKind, n int) []admin.TopKey {
+	top := w.node.store.Top(kind, n, w.now())
+	keys := make([]admin.TopKey, len(top))
+	for i, k := range top {
+		keys[i] = admin.TopKey{Key: k.Key, Count: k.Count}
+	}
+	return keys
+}
+
+var errNotServing = errors.New("it does not serve: it starts, or drains its clients to stop")
+
+// Ready implements admin.Node.
+func (w *watch) Ready() error {
+	if !w.serving.Load() {
+		return errNotServing
+	}
+	return nil
+}
+
+// stuckAfter is how long the sweeper, which moves every sweepEvery, may stand
+// still before the process is taken for dead. It takes every slot's lock in
+// turn, so that a lock that is never released stops it too.
+const stuckAfter = 15 * time.Second
+
+// Live implements admin.Node.
+func (w *watch) Live() error {
+	if since := time.Duration(w.now() - w.sweptAt.Load()); since > stuckAfter {
+		return fmt.Errorf("the sweeper has stood still for %s", since.Round(time.Second))
+	}
+	return nil
+}
+
+// reasonCounts counts connections by a reason.
+type reasonCounts struct {
+	mu sync.Mutex
+	n  map[server.Reason]uint64
+}
+
+// begin makes the reasons known, so that they show as 0 before they occur.
+func (c *reasonCounts) begin(reasons ...server.Reason) {
+	c.n = make(map[server.Reason]uint64, len(reasons))
+	for _, r := range reasons {
+		c.n[r] = 0
+	}
+}
+
+func (c *reasonCounts) add(why server.Reason) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.n[why]++
+}
+
+func (c *reasonCounts) counts() []admin.Count {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	counts := make([]admin.Count, 0, len(c.n))
+	for why, n := range c.n {
+		counts = append(counts, admin.Count{Name: string(why), N: n})
+	}
+	slices.SortFunc(counts, func(a, b admin.Count) int { return strings.Compare(a.Name, b.Name) })
+	return counts
+}
