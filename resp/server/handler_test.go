@@ -1,0 +1,95 @@
+package server_test
+
+import (
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/rlserver/rlserver/resp"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// handler is the smallest server that can show what a driver does.
+type handler struct {
+	password bool // clients begin as strangers
+
+	mu    sync.Mutex
+	waits []func() // wakes the commands that wait
+	held  chan struct{}
+}
+
+func newHandler() *handler { return &handler{held: make(chan struct{}, 100)} }
+
+func (h *handler) Open(s *resp.Session) { s.Authenticated = !h.password }
+
+func (h *handler) Command(s *resp.Session, w *resp.Writer, args [][]byte, _ int64) {
+	switch name := strings.ToUpper(string(args[0])); name {
+	case "PING":
+		w.Simple("PONG")
+	case "ECHO":
+		w.Bulk(args[1])
+	case "ID":
+		w.Int(s.ID())
+	case "NAME":
+		name := string(args[1])
+		s.Describe(func(info *resp.ClientInfo) { info.Name = name })
+		w.Simple("OK")
+	case "AUTH":
+		s.Authenticated = true
+		w.Simple("OK")
+	case "QUIT":
+		w.Simple("OK")
+		s.Close()
+	case "BIG":
+		n, err := strconv.Atoi(string(args[1]))
+		if err != nil {
+			panic(err)
+		}
+		w.BulkString(strings.Repeat("x", n))
+	case "HOLD": // answers when release is called
+		s.Wait(pending{h})
+	case "BOOM":
+		panic("secret")
+	case "BOOMLATER":
+		s.Wait(bomb{})
+	default:
+		w.Error("ERR unknown command")
+	}
+}
+
+func (h *handler) Settle(*resp.Session, []resp.Decided) {}
+
+func (h *handler) Replace(*resp.Session, *resp.Writer, [][]byte, int64) {}
+
+// release lets the commands answer that wait.
+func (h *handler) release() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, wake := range h.waits {
+		wake()
+	}
+	h.waits = nil
+}
+
+// pending is a command that waits. Each that has begun to is told to held.
+type pending struct{ h *handler }
+
+func (p pending) Start(wake func()) {
+	p.h.mu.Lock()
+	p.h.waits = append(p.h.waits, wake)
+	p.h.mu.Unlock()
+	p.h.held <- struct{}{}
+}
+
+func (p pending) Finish(_ *resp.Session, w *resp.Writer, _ int64) { w.Simple("RELEASED") }
+
+// bomb fails where the session does not run a command.
+type bomb struct{}
+
+func (bomb) Start(func()) { panic("secret") }
+
+func (bomb) Finish(*resp.Session, *resp.Writer, int64) {}
