@@ -26,10 +26,10 @@ func configCommand() Command {
 				Reply: "OK", Run: runConfigSet,
 			},
 			{
-				Name: "rewrite", Since: "0.1.0", Summary: "Answers an error: the configuration file is the operator's.", Complexity: "O(1)",
+				Name: "rewrite", Since: "0.1.0", Summary: "Answers an error: the server never writes its configuration.", Complexity: "O(1)",
 				Flags: FlagAdmin | FlagLoading, Keys: noKeys(), Category: CategoryAdmin,
 				Reply: "error", Run: func(*Call) error {
-					return replyError("ERR The server is running without a config file")
+					return errorf("CONFIG REWRITE is not supported: the server never writes its configuration")
 				},
 			},
 			{

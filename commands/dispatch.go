@@ -71,6 +71,7 @@ type Dispatcher struct {
 type entry struct {
 	*Command
 	full  string // as in error texts: `client|list`
+	group Group  // its container's, for a subcommand
 	arity int
 	sub   map[string]*entry
 	stats commandStats
@@ -96,15 +97,16 @@ func New(cfg Config) (*Dispatcher, error) {
 		return nil, err
 	}
 	d := &Dispatcher{cfg: cfg, table: Table()}
-	d.byName = d.compile(d.table, "")
+	d.byName = d.compile(d.table, nil)
 	slices.SortFunc(d.entries, func(a, b *entry) int { return strings.Compare(a.full, b.full) })
 	d.slow.threshold.Store(DefaultSlow)
 	d.slow.keep.Store(DefaultSlowKept)
 	return d, nil
 }
 
-// compile indexes records by name and alias.
-func (d *Dispatcher) compile(records []Command, container string) map[string]*entry {
+// compile indexes records by name and alias; those of a container, or of the
+// table.
+func (d *Dispatcher) compile(records []Command, container *entry) map[string]*entry {
 	index := make(map[string]*entry, len(records))
 	for i := range records {
 		c := &records[i]
@@ -117,13 +119,13 @@ func (d *Dispatcher) compile(records []Command, container string) map[string]*en
 }
 
 // entry makes a record ready under one of its names.
-func (d *Dispatcher) entry(c *Command, name, container string) *entry {
-	e := &entry{Command: c, full: name, arity: c.arity(1)}
-	if container != "" {
-		e.full, e.arity = container+"|"+name, c.arity(2)
+func (d *Dispatcher) entry(c *Command, name string, container *entry) *entry {
+	e := &entry{Command: c, full: name, group: c.Group, arity: c.arity(1)}
+	if container != nil {
+		e.full, e.group, e.arity = container.full+"|"+name, container.group, c.arity(2)
 	}
 	if len(c.Sub) > 0 {
-		e.sub = d.compile(c.Sub, name)
+		e.sub = d.compile(c.Sub, e)
 	}
 	if c.Run != nil {
 		d.entries = append(d.entries, e)

@@ -18,8 +18,11 @@ func infoCommand() Command {
 		Flags:      FlagLoading, Keys: noKeys(), Category: CategoryRead,
 		Args:  []Arg{{Name: "section", Type: TypeString, Optional: true, Multiple: true}},
 		Reply: "text",
-		Help:  []string{"Several sections may be named; all and everything mean every one. An unknown one is empty."},
-		Run:   runInfo,
+		Help: []string{
+			"Several sections may be named; all and everything mean every one, default those that INFO alone shows. An unknown one is empty.",
+			"commandstats: usec is 0 for commands with the flag fast, decisions among them: they do not pay for a clock.",
+		},
+		Run: runInfo,
 	}
 }
 
@@ -80,7 +83,7 @@ func (c *Call) infoServer(i *ServerInfo, b *strings.Builder) {
 }
 
 func (c *Call) infoClients(i *ServerInfo, b *strings.Builder) {
-	fmt.Fprintf(b, "connected_clients:%d\r\ncluster_connections:0\r\nmaxclients:%d\r\nblocked_clients:0\r\ntracking_clients:0\r\n", i.Clients, i.MaxClients)
+	fmt.Fprintf(b, "connected_clients:%d\r\ncluster_connections:0\r\nmaxclients:%d\r\nblocked_clients:0\r\n", i.Clients, i.MaxClients)
 }
 
 func (c *Call) infoMemory(i *ServerInfo, b *strings.Builder) {

@@ -39,8 +39,7 @@ func commandCommand() Command {
 			sub("info", "Describes commands.", "array, null for an unknown one", runCommandInfo, names),
 			sub("docs", "Explains commands.", "map of maps", runCommandDocs, names),
 			sub("list", "Names the commands and subcommands.", "array", runCommandList,
-				Arg{Name: "filter", Type: TypeString, Token: "FILTERBY", Optional: true},
-				Arg{Name: "value", Type: TypeString, Optional: true}),
+				Arg{Name: "MODULE name|ACLCAT category|PATTERN pattern", Type: TypeString, Token: "FILTERBY", Optional: true}),
 			sub("getkeys", "Finds the keys of a call.", "array", func(c *Call) error { return runGetKeys(c, false) }, call...),
 			sub("getkeysandflags", "Finds the keys of a call, and what it does with them.", "array of [key, flags]",
 				func(c *Call) error { return runGetKeys(c, true) }, call...),
@@ -187,7 +186,7 @@ func (e *entry) flags() []string {
 		return nil
 	}
 	flags := e.Flags.names()
-	if e.Group == GroupPubSub {
+	if e.group == GroupPubSub {
 		flags = append(flags, "pubsub")
 	}
 	return flags
@@ -218,7 +217,7 @@ func runCommandDocs(c *Call) error {
 func (c *Call) document(e *entry) {
 	w := c.W
 	fields := 4
-	if e.Group == GroupDecision {
+	if e.group == GroupDecision {
 		fields++
 	}
 	if len(e.Args) > 0 {
@@ -233,12 +232,12 @@ func (c *Call) document(e *entry) {
 	w.BulkString("since")
 	w.BulkString(e.Since)
 	w.BulkString("group")
-	if e.Group == GroupDecision {
+	if e.group == GroupDecision {
 		w.BulkString("module")
 		w.BulkString("module")
 		w.BulkString(moduleName)
 	} else {
-		w.BulkString(string(e.Group))
+		w.BulkString(string(e.group))
 	}
 	w.BulkString("complexity")
 	w.BulkString(e.Complexity)
@@ -315,7 +314,7 @@ func runCommandList(c *Call) error {
 		case "PATTERN":
 			keep = func(e *entry) bool { return glob(value, []byte(e.full)) }
 		case "MODULE":
-			keep = func(e *entry) bool { return value == moduleName && e.Group == GroupDecision }
+			keep = func(e *entry) bool { return value == moduleName && e.group == GroupDecision }
 		case "ACLCAT":
 			keep = func(e *entry) bool { return slices.Contains(e.categories(), "@"+value) }
 		default:

@@ -2,8 +2,8 @@ package commands
 
 // MULTI, EXEC, DISCARD, WATCH key [key ...], UNWATCH
 //
-// The commands of a transaction run in order. Those on one slot see nobody
-// between them; across slots others may.
+// The commands of a transaction run in order, on one connection and at one
+// time; each is atomic, and other connections may come between them.
 
 func multiCommand() Command {
 	return transactionCommand("multi", "Begins a transaction: what follows is queued until EXEC.", "OK",

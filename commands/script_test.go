@@ -26,6 +26,8 @@ const start = int64(20_000) * 24 * 3600 * 1_000_000_000
 // world is a server without sockets, whose clock only moves when told.
 type world struct {
 	now     int64
+	clock   int64 // moves by took each time it is read
+	took    int64 // how long commands take that are timed
 	store   *state.Store
 	owner   *owner
 	server  *fakeServer
@@ -58,9 +60,12 @@ func newWorld(tb testing.TB) *world {
 		Ownership: w.owner,
 		Server:    w.server,
 		Users:     func() *commands.Users { return w.users },
-		Clock:     func() int64 { return w.now },
-		Bounds:    limit.DefaultBounds(),
-		MaxKey:    commands.DefaultMaxKey,
+		Clock: func() int64 {
+			w.clock += w.took
+			return w.clock
+		},
+		Bounds: limit.DefaultBounds(),
+		MaxKey: commands.DefaultMaxKey,
 	})
 	if err != nil {
 		tb.Fatal(err)
@@ -181,8 +186,11 @@ func (*fakeServer) Set(name, value string) (bool, error) {
 func (f *fakeServer) Shutdown() { f.stopped = true }
 
 // TestScripts runs testdata: a line is a command, in redis-cli's quoting, and
-// each answer is a line. Lines that begin with @ steer: @advance 100ms,
-// @password PW ADMINPW, @lose key, @foreign key, @open, @connect, @own.
+// each answer is a line. Lines that begin with @ steer: @advance 100ms moves the
+// clock, @took 20ms says how long commands take, @password PW ADMINPW, @acl LINE
+// and @open say who may come in, @connect makes a new connection, @foreign key
+// takes the key's slot away, @lose key does so after the next decision, @own
+// gives all back.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, path string) {
 		w := newWorld(t)
@@ -211,11 +219,16 @@ func (w *world) steer(t *testing.T, words []string) {
 	slotOf := func(key string) map[uint16]bool { return map[uint16]bool{state.Slot([]byte(key)): true} }
 	switch words[0] {
 	case "advance":
-		d, err := time.ParseDuration(words[1])
+		w.now += duration(t, words[1])
+	case "took":
+		w.took = duration(t, words[1])
+	case "acl":
+		users, err := commands.ParseACL(strings.NewReader(strings.Join(words[1:], " ")))
 		if err != nil {
 			t.Fatal(err)
 		}
-		w.now += int64(d)
+		w.users = users
+		w.session = w.connect(w.session.ID() + 1)
 	case "password":
 		w.users = commands.PasswordUsers(words[1], words[2])
 		w.session = w.connect(w.session.ID() + 1)
@@ -233,6 +246,15 @@ func (w *world) steer(t *testing.T, words []string) {
 	default:
 		t.Fatalf("unknown verb %q", words)
 	}
+}
+
+func duration(t *testing.T, text string) int64 {
+	t.Helper()
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int64(d)
 }
 
 // show prints replies, one a line, nested ones in brackets.

@@ -58,16 +58,11 @@ func startRedis(t *testing.T, args ...string) peer {
 	}
 }
 
-// startServer builds and starts rlserver on a port that the system chooses;
-// its log says which.
+// startServer starts rlserver on a port that the system chooses; its log says
+// which.
 func startServer(t *testing.T, args ...string) peer {
 	t.Helper()
-	binary := filepath.Join(t.TempDir(), "rlserver")
-	build := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", binary, "github.com/rlserver/rlserver/cmd/rlserver")
-	if out, err := build.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	cmd := exec.CommandContext(t.Context(), binary, append([]string{"--addr", "127.0.0.1:0", "--log-format", "json"}, args...)...)
+	cmd := exec.CommandContext(t.Context(), build(t), append([]string{"--addr", "127.0.0.1:0", "--log-format", "json"}, args...)...)
 	log, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -84,6 +79,17 @@ func startServer(t *testing.T, args ...string) peer {
 	}
 	t.Fatal("rlserver ended before it was ready")
 	return peer{}
+}
+
+// build makes the command that is compared.
+func build(t *testing.T) (binary string) {
+	t.Helper()
+	binary = filepath.Join(t.TempDir(), "rlserver")
+	cmd := exec.CommandContext(t.Context(), "go", "build", "-buildvcs=false", "-o", binary, "github.com/rlserver/rlserver/cmd/rlserver")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return binary
 }
 
 // start runs a process until the test ends.
