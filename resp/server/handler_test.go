@@ -93,3 +93,15 @@ type bomb struct{}
 func (bomb) Start(func()) { panic("secret") }
 
 func (bomb) Finish(*resp.Session, *resp.Writer, int64) {}
+
+// unopenable is a handler that fails to open its first session.
+type unopenable struct {
+	resp.Handler
+
+	once sync.Once
+}
+
+func (h *unopenable) Open(s *resp.Session) {
+	h.once.Do(func() { panic("secret") })
+	h.Handler.Open(s)
+}
