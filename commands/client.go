@@ -126,7 +126,7 @@ func runClientSetInfo(c *Call) error {
 func runClientReply(c *Call) error {
 	switch strings.ToUpper(string(c.Args[2])) {
 	case "ON":
-		c.S.Reply = resp.ReplyOn
+		c.S.Unmute()
 		c.W.Simple("OK")
 	case "OFF":
 		c.S.Reply = resp.ReplyOff

@@ -13,6 +13,9 @@ const (
 // muted says whether the running command is not answered.
 func (s *Session) muted() bool { return s.Reply == ReplyOff || s.skipping }
 
+// Unmute sends replies again, from the running command's on.
+func (s *Session) Unmute() { s.Reply, s.skipping = ReplyOn, false }
+
 // finished ends the command that runs, unless it waits: its reply is cut if
 // it is not to be sent, else its decisions learn where it is.
 func (s *Session) finished() {
