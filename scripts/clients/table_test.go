@@ -24,6 +24,14 @@ const (
 
 func clients() []client {
 	return []client{
+		{
+			name:     "redis-cli",
+			snippet:  "shell/limiter.sh",
+			run:      []string{"sh", "shell/limiter.sh"},
+			protocol: 2,
+			version:  []string{"sh", "-c", "redis-cli --version | sed 's/redis-cli //'"},
+			install:  byApt + "redis-tools",
+		},
 		goClient("go-redis", "goredis", "github.com/redis/go-redis/v9", 3),
 		goClient("go-redis", "goredis", "github.com/redis/go-redis/v9", 2, "2"),
 		goClient("rueidis", "rueidis", "github.com/redis/rueidis", 3),

@@ -24,7 +24,7 @@ func main() {
 
 func run(ctx context.Context, options *redis.Options) error {
 	client := redis.NewClient(options)
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 
 	// Two requests an hour. The third is denied; that is a reply, not an error.
 	for range 3 {

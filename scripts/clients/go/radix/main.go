@@ -22,7 +22,7 @@ func run(ctx context.Context, addr string) error {
 	if err != nil {
 		return err
 	}
-	defer client.Close()
+	defer func() { _ = client.Close() }()
 
 	// Two requests an hour. The third is denied; that is a reply, not an error.
 	for range 3 {

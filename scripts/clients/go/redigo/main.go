@@ -21,7 +21,7 @@ func run(addr string) error {
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 
 	// Two requests an hour. The third is denied; that is a reply, not an error.
 	for range 3 {
