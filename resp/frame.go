@@ -32,26 +32,16 @@ func (f *framer) next(buf []byte, lim *Limits, authenticated bool) (n int, empty
 			n, err = f.inline(buf, lim.MaxInline)
 			return n, false, err
 		}
-		line, err := f.header(buf, lim.MaxInline, errMultibulkHeader)
-		if line == nil || err != nil {
+		if ok, err := f.openArray(buf, lim, authenticated); !ok {
 			return 0, false, err
 		}
-		if f.args, err = countArgs(line[1:], lim, authenticated); err != nil {
-			return 0, false, err
-		}
-		f.inside = true
 		empty = f.args == 0
 	}
 	for ; f.args > 0; f.args-- {
 		if !f.opened {
-			line, err := f.header(buf, lim.MaxInline, errBulkHeader)
-			if line == nil || err != nil {
+			if ok, err := f.openArgument(buf, lim, authenticated); !ok {
 				return 0, false, err
 			}
-			if f.payload, err = countBytes(line, f.pos, lim, authenticated); err != nil {
-				return 0, false, err
-			}
-			f.opened = true
 		}
 		end := f.pos + f.payload
 		if len(buf) < end+2 {
@@ -61,6 +51,39 @@ func (f *framer) next(buf []byte, lim *Limits, authenticated bool) (n int, empty
 		f.pos, f.opened = end+2, false
 	}
 	return f.found(f.pos), empty, nil
+}
+
+// openArray reads the header of an array; not ok if it is incomplete or wrong.
+func (f *framer) openArray(buf []byte, lim *Limits, authenticated bool) (ok bool, err error) {
+	n, size := shortHeader(buf, '*')
+	if size > 0 && n <= maxArgsStranger {
+		f.pos, f.args, f.inside = size, n, true
+		return true, nil
+	}
+	line, err := f.header(buf, lim.MaxInline, errMultibulkHeader)
+	if line == nil || err != nil {
+		return false, err
+	}
+	f.args, err = countArgs(line[1:], lim, authenticated)
+	f.inside = true
+	return err == nil, err
+}
+
+// openArgument reads the header of an argument; not ok if it is incomplete or
+// wrong.
+func (f *framer) openArgument(buf []byte, lim *Limits, authenticated bool) (ok bool, err error) {
+	n, size := shortHeader(buf[f.pos:], '$')
+	if size > 0 && f.pos+size+n <= lim.MaxQuery {
+		f.pos, f.payload, f.opened = f.pos+size, n, true
+		return true, nil
+	}
+	line, err := f.header(buf, lim.MaxInline, errBulkHeader)
+	if line == nil || err != nil {
+		return false, err
+	}
+	f.payload, err = countBytes(line, f.pos, lim, authenticated)
+	f.opened = true
+	return err == nil, err
 }
 
 // found forgets the command that was found.
@@ -172,4 +195,22 @@ func parseLength(b []byte) (n int64, ok bool) {
 		return -int64(u), u <= 1<<63
 	}
 	return int64(u), u < 1<<63
+}
+
+// shortHeader reads a header of one or two digits, which nearly all are, and
+// returns its size too. Size 0 is what is anything else: header looks at that.
+func shortHeader(buf []byte, kind byte) (n, size int) {
+	const one, two = len("$1\r\n"), len("$10\r\n")
+	if len(buf) < two || buf[0] != kind || buf[1]-'0' > 9 {
+		return 0, 0
+	}
+	n, size = int(buf[1]-'0'), one
+	if n > 0 && buf[2]-'0' <= 9 {
+		n, size = n*10+int(buf[2]-'0'), two
+	}
+	if buf[size-2] != '\r' {
+		return 0, 0
+	}
+	buf[size-1] = '\n'
+	return n, size
 }
