@@ -33,8 +33,8 @@ type fixture struct {
 
 // newFixture makes a server that serves nothing yet. It is shut down when the
 // test ends.
-func newFixture(t testing.TB, change ...func(*server.Config)) *fixture {
-	t.Helper()
+func newFixture(tb testing.TB, change ...func(*server.Config)) *fixture {
+	tb.Helper()
 	const events = 100 // more than a test has
 	f := &fixture{
 		handler: newHandler(),
@@ -58,10 +58,10 @@ func newFixture(t testing.TB, change ...func(*server.Config)) *fixture {
 	}
 	s, err := server.New(f.cfg)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	f.Server = s
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
 		_ = s.Shutdown(ctx) // whoever is left is cut
@@ -77,33 +77,33 @@ func report[T any](to chan T, what T) {
 }
 
 // serve serves a listener until the server is shut down.
-func (f *fixture) serve(t testing.TB, ln net.Listener) {
-	t.Helper()
+func (f *fixture) serve(tb testing.TB, ln net.Listener) {
+	tb.Helper()
 	done := make(chan error, 1)
 	go func() { done <- f.Serve(ln) }()
-	t.Cleanup(func() {
-		_ = f.Shutdown(t.Context()) // it may have been cut
+	tb.Cleanup(func() {
+		_ = f.Shutdown(tb.Context()) // it may have been cut
 		if err := <-done; !errors.Is(err, server.ErrClosed) {
-			t.Errorf("Serve: %v", err)
+			tb.Errorf("Serve: %v", err)
 		}
 	})
 }
 
 // start serves on a loopback socket.
-func start(t testing.TB, change ...func(*server.Config)) *fixture {
-	t.Helper()
-	f := newFixture(t, change...)
-	ln := listen(t)
+func start(tb testing.TB, change ...func(*server.Config)) *fixture {
+	tb.Helper()
+	f := newFixture(tb, change...)
+	ln := listen(tb)
 	f.addr = ln.Addr().String()
-	f.serve(t, ln)
+	f.serve(tb, ln)
 	return f
 }
 
-func listen(t testing.TB) net.Listener {
-	t.Helper()
+func listen(tb testing.TB) net.Listener {
+	tb.Helper()
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return ln
 }
@@ -116,22 +116,22 @@ type peer struct {
 	r *bufio.Reader
 }
 
-func newPeer(t testing.TB, c net.Conn) *peer {
-	t.Helper()
-	t.Cleanup(func() { c.Close() })
-	return &peer{Conn: c, t: t, r: bufio.NewReader(c)}
+func newPeer(tb testing.TB, c net.Conn) *peer {
+	tb.Helper()
+	tb.Cleanup(func() { c.Close() })
+	return &peer{Conn: c, t: tb, r: bufio.NewReader(c)}
 }
 
-func (f *fixture) dial(t testing.TB) *peer {
-	t.Helper()
+func (f *fixture) dial(tb testing.TB) *peer {
+	tb.Helper()
 	c, err := net.Dial("tcp", f.addr)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	return newPeer(t, c)
+	return newPeer(tb, c)
 }
 
 func (p *peer) send(text string) {
@@ -168,21 +168,21 @@ func (p *peer) expectEnd() {
 }
 
 // next is what the server reports next.
-func next[T any](t testing.TB, from chan T) T {
-	t.Helper()
+func next[T any](tb testing.TB, from chan T) T {
+	tb.Helper()
 	select {
 	case what := <-from:
 		return what
 	case <-time.After(patience):
-		t.Fatal("nothing was reported")
+		tb.Fatal("nothing was reported")
 		panic("unreachable")
 	}
 }
 
-func expectNext[T comparable](t testing.TB, from chan T, want T) {
-	t.Helper()
-	if got := next(t, from); got != want {
-		t.Fatalf("reported %v, want %v", got, want)
+func expectNext[T comparable](tb testing.TB, from chan T, want T) {
+	tb.Helper()
+	if got := next(tb, from); got != want {
+		tb.Fatalf("reported %v, want %v", got, want)
 	}
 }
 
@@ -213,14 +213,14 @@ func (l *pipes) Close() error {
 func (l *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes", Net: "unix"} }
 
 // dial connects; wrap may change the server's end.
-func (l *pipes) dial(t testing.TB, wrap ...func(net.Conn) net.Conn) *peer {
-	t.Helper()
+func (l *pipes) dial(tb testing.TB, wrap ...func(net.Conn) net.Conn) *peer {
+	tb.Helper()
 	ours, theirs := net.Pipe()
 	for _, w := range wrap {
 		theirs = w(theirs)
 	}
 	l.conns <- theirs
-	return newPeer(t, ours)
+	return newPeer(tb, ours)
 }
 
 const ping = "*1\r\n$4\r\nPING\r\n"

@@ -13,8 +13,7 @@ import (
 )
 
 // shutdown calls Shutdown with some time to do it in.
-func (f *fixture) shutdown(t testing.TB, within time.Duration) chan error {
-	t.Helper()
+func (f *fixture) shutdown(within time.Duration) chan error {
 	done := make(chan error, 1)
 	go func() {
 		ctx, cancel := context.WithTimeout(context.Background(), within)
@@ -30,7 +29,7 @@ func TestShutdownIdle(t *testing.T) {
 		used.ask(ping, "+PONG\r\n")
 		busy.send("*1\r\n$4\r\nPI")
 		begin := time.Now()
-		expectNext(t, f.shutdown(t, time.Minute), nil)
+		expectNext(t, f.shutdown(time.Minute), nil)
 		for _, p := range []*peer{fresh, used, busy} {
 			p.expectEnd()
 			expectNext(t, f.closed, server.ReasonShutdown)
@@ -48,7 +47,7 @@ func TestShutdownAnswers(t *testing.T) {
 		p.send(ping + "HOLD\r\n" + ping)
 		<-f.handler.held
 		p.expect("+PONG\r\n")
-		done := f.shutdown(t, time.Minute)
+		done := f.shutdown(time.Minute)
 		synctest.Wait()
 		<-time.After(10 * time.Second)
 		f.handler.release()
@@ -66,7 +65,7 @@ func TestShutdownChatter(t *testing.T) {
 		p := ln.dial(t)
 		p.ask(ping, "+PONG\r\n")
 		begin := time.Now()
-		done := f.shutdown(t, time.Minute)
+		done := f.shutdown(time.Minute)
 		for {
 			if _, err := p.Write([]byte(ping)); err != nil {
 				break
@@ -90,7 +89,7 @@ func TestShutdownCuts(t *testing.T) {
 		deaf.send(ping)
 		synctest.Wait()
 		begin := time.Now()
-		if err := next(t, f.shutdown(t, time.Second)); !errors.Is(err, context.DeadlineExceeded) {
+		if err := next(t, f.shutdown(time.Second)); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Shutdown: %v", err)
 		}
 		if took := time.Since(begin); took != time.Second {
@@ -108,7 +107,7 @@ func TestShutdownCuts(t *testing.T) {
 func TestShutdownTwice(t *testing.T) {
 	f := start(t)
 	f.dial(t).ask(ping, "+PONG\r\n")
-	first, second := f.shutdown(t, patience), f.shutdown(t, patience)
+	first, second := f.shutdown(patience), f.shutdown(patience)
 	expectNext(t, first, nil)
 	expectNext(t, second, nil)
 	if c, err := net.Dial("tcp", f.addr); err == nil {
