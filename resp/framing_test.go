@@ -123,6 +123,7 @@ func framings() []framing {
 
 		{"replies skipped", "CLIENT REPLY SKIP\r\nPING\r\nECHO a\r\n", "$1\r\na\r\n", read, ""},
 		{"skipped twice", "CLIENT REPLY SKIP\r\nCLIENT REPLY SKIP\r\nPING\r\nECHO a\r\n", "$1\r\na\r\n", read, ""},
+		{"on while skipped", "CLIENT REPLY SKIP\r\nCLIENT REPLY ON\r\nPING\r\n", "+OK\r\n" + pong, read, ""},
 		{"replies off", "CLIENT REPLY OFF\r\nPING\r\nCLIENT REPLY SKIP\r\nPING\r\nCLIENT REPLY ON\r\nPING\r\n", "+OK\r\n" + pong, read, ""},
 		{"error while off", "CLIENT REPLY OFF\r\nPING\r\n*x\r\n", "", gone, "never closes it"},
 		{"replies on inside EXEC", "MULTI\r\nPING\r\nPING\r\nCLIENT REPLY ON\r\nEXEC\r\n", "+OK\r\n+QUEUED\r\n+QUEUED\r\n+QUEUED\r\n*3\r\n" + pong + pong + "+OK\r\n", read, ""},

@@ -5,7 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"testing"
+
+	"pgregory.net/rapid"
 
 	"github.com/rlserver/rlserver/resp"
 )
@@ -88,7 +89,7 @@ func (h *handler) run(s *resp.Session, w *resp.Writer, name string, args [][]byt
 	case "CLIENT": // CLIENT REPLY mode
 		switch strings.ToUpper(string(args[2])) {
 		case "ON":
-			s.Reply = resp.ReplyOn
+			s.Unmute()
 			w.Simple("OK")
 		case "OFF":
 			s.Reply = resp.ReplyOff
@@ -194,14 +195,14 @@ func number(b []byte) int {
 type client struct {
 	*resp.Session
 
-	tb      testing.TB
+	tb      rapid.TB
 	handler *handler
 	lim     resp.Limits
 	panics  []any
 	most    int // largest Footprint seen
 }
 
-func newClient(tb testing.TB, h *handler, change ...func(*resp.Limits)) *client {
+func newClient(tb rapid.TB, h *handler, change ...func(*resp.Limits)) *client {
 	tb.Helper()
 	c := &client{tb: tb, handler: h, lim: resp.DefaultLimits()}
 	for _, f := range change {
@@ -278,7 +279,7 @@ func command(words ...string) string {
 }
 
 // check compares what a session answers.
-func check(tb testing.TB, gotOut string, gotStatus resp.Status, out string, status resp.Status) {
+func check(tb rapid.TB, gotOut string, gotStatus resp.Status, out string, status resp.Status) {
 	tb.Helper()
 	if gotOut != out || gotStatus != status {
 		tb.Errorf("answer %s, status %d; want %s, status %d", short(gotOut), gotStatus, short(out), status)

@@ -1,6 +1,8 @@
 package resp_test
 
 import (
+	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -131,6 +133,39 @@ func TestFlushUnsent(t *testing.T) {
 	c.Sent(len(c.Output()))
 	status := c.Process(1)
 	check(t, string(c.Output()), status, "+PONG\r\n", resp.StatusRead)
+}
+
+// A driver may send less than all. What is left stays in order, and does not
+// make the output grow for ever.
+func TestSentInParts(t *testing.T) {
+	c := newClient(t, &handler{})
+	var in, want, got strings.Builder
+	for i := range 20_000 {
+		text := strconv.Itoa(i)
+		in.WriteString(command("ECHO", text))
+		fmt.Fprintf(&want, "$%d\r\n%s\r\n", len(text), text)
+	}
+	status := resp.StatusFlush
+	for rest := in.String(); rest != "" || status == resp.StatusFlush; {
+		if rest != "" {
+			n := copy(c.Buffer(), rest)
+			c.Received(n)
+			rest = rest[n:]
+		}
+		status = c.Process(1)
+		n := len(c.Output())
+		if rest != "" {
+			n -= n / 4 // it is never all sent
+		}
+		got.Write(c.Output()[:n])
+		c.Sent(n)
+		if most := c.Footprint(); most > 400<<10 {
+			t.Fatalf("footprint %d", most)
+		}
+	}
+	if got.String() != want.String() {
+		t.Error("the output is not what was asked for")
+	}
 }
 
 // An idle session holds little, whatever it did before.

@@ -57,6 +57,51 @@ func TestPanicInOpen(t *testing.T) {
 	}
 }
 
+// unstartable is a command whose Start panics, after it has woken or before.
+type unstartable struct{ wakes bool }
+
+func (p unstartable) Start(wake func()) {
+	if p.wakes {
+		wake()
+	}
+	panic("secret")
+}
+
+func (unstartable) Finish(_ *resp.Session, w *resp.Writer, _ int64) { w.Simple("secret") }
+
+// A Start that panics cuts its own reply, and nothing of what is before it,
+// whether that has left or not.
+func TestPanicInStart(t *testing.T) {
+	for _, wakes := range []bool{false, true} {
+		for _, sent := range []bool{false, true} {
+			c := newClient(t, &handler{})
+			c.Received(copy(c.Buffer(), "DECIDE 1\r\nWAIT a 3\r\nPING\r\n"))
+			if status := c.Process(1); status != resp.StatusWait {
+				t.Fatalf("status %d", status)
+			}
+			out := string(c.Output())
+			if sent {
+				c.Sent(len(out))
+				out = ""
+			}
+			c.Wait(unstartable{wakes}) // instead of the one that waits
+			woken := 0
+			c.Start(func() { woken++ })
+			if woken == 0 {
+				t.Error("not woken")
+			}
+			status := c.Process(1)
+			if !sent && out != "*1\r\n:1\r\n" {
+				t.Errorf("output %q", out)
+			}
+			check(t, string(c.Output()), status, out+"-ERR internal error\r\n", resp.StatusClose)
+			if got := c.Info().Failed; got != "WAIT" {
+				t.Errorf("Failed = %q, want WAIT", got)
+			}
+		}
+	}
+}
+
 func TestPanicInFinish(t *testing.T) {
 	c := newClient(t, &handler{lost: map[uint16]bool{3: true}})
 	c.Received(copy(c.Buffer(), "DECIDE 3\r\nWAIT a\r\n"))

@@ -27,7 +27,8 @@ func TestSettle(t *testing.T) {
 		{"lost, as an array", command("DECIDE", "3"), lines("+lost DECIDE 3"), [][]uint16{{3}}},
 		{
 			"in a pipeline", "PING\r\nDECIDE 3\r\nDECIDE 1\r\nDECIDE 3\r\nDECIDE 4\r\nPING\r\n",
-			lines("+PONG", "+lost DECIDE 3", "*1", ":1", "+lost DECIDE 3", "+lost DECIDE 4", "+PONG"), [][]uint16{{3, 1, 3, 4}},
+			lines("+PONG", "+lost DECIDE 3", "*1", ":1", "+lost DECIDE 3", "+lost DECIDE 4", "+PONG"),
+			[][]uint16{{3, 1, 3, 4}},
 		},
 		{"first and last", "DECIDE 3\r\nPING\r\nDECIDE 3\r\n", lines("+lost DECIDE 3", "+PONG", "+lost DECIDE 3"), [][]uint16{{3, 3}}},
 		{"one of several of a command", "DECIDE 1 3 2\r\nPING\r\n", lines("+lost DECIDE 1 3 2", "+PONG"), [][]uint16{{1, 3, 2}}},
@@ -125,11 +126,13 @@ func TestSettleWait(t *testing.T) {
 		{"lost", "WAIT a 3\r\nPING\r\n", lines("+lost WAIT a 3", "+PONG"), [][]uint16{{3, 3}}},
 		{
 			"behind decisions", "DECIDE 3\r\nDECIDE 1\r\nWAIT a 3\r\nDECIDE 3\r\n",
-			lines("+lost DECIDE 3", "*1", ":1", "+lost WAIT a 3", "+lost DECIDE 3"), [][]uint16{{3, 1}, {3, 3, 3}},
+			lines("+lost DECIDE 3", "*1", ":1", "+lost WAIT a 3", "+lost DECIDE 3"),
+			[][]uint16{{3, 1}, {3, 3, 3}},
 		},
 		{
 			"in EXEC", "MULTI\r\nDECIDE 3\r\nWAIT a 3\r\nWAIT b 1 again\r\nEXEC\r\n",
-			lines("+OK", "+QUEUED", "+QUEUED", "+QUEUED", "*3", "+lost DECIDE 3", "+lost WAIT a 3", "$1", "b"), [][]uint16{{3}, {3, 3}, {1, 1}},
+			lines("+OK", "+QUEUED", "+QUEUED", "+QUEUED", "*3", "+lost DECIDE 3", "+lost WAIT a 3", "$1", "b"),
+			[][]uint16{{3}, {3, 3}, {1, 1}},
 		},
 		{"skipped", "CLIENT REPLY SKIP\r\nWAIT a 3\r\nPING\r\n", lines("+PONG"), nil},
 	} {

@@ -33,10 +33,11 @@ func splitHandler() *handler { return &handler{lost: map[uint16]bool{3: true}, m
 
 // agree fails unless pieces are answered as the whole is, and in little
 // memory.
-func agree(tb rapid.TB, t testing.TB, pieces []string) {
-	whole := newClient(t, splitHandler(), tightLimits)
+func agree(tb rapid.TB, pieces []string) {
+	tb.Helper()
+	whole := newClient(tb, splitHandler(), tightLimits)
 	wantOut, wantStatus := whole.send(strings.Join(pieces, ""))
-	parts := newClient(t, splitHandler(), tightLimits)
+	parts := newClient(tb, splitHandler(), tightLimits)
 	out, status := parts.send(pieces...)
 	if out != wantOut || status != wantStatus || parts.Err() != whole.Err() { //nolint:errorlint // the very value
 		tb.Fatalf("in pieces: %s, status %d, %v; whole: %s, status %d, %v",
@@ -57,7 +58,7 @@ func TestSplitsAgree(t *testing.T) {
 		for range rapid.IntRange(1, 20).Draw(rt, "commands") {
 			stream = append(stream, drawCommand(rt)...)
 		}
-		agree(rt, t, drawPieces(rt, string(stream)))
+		agree(rt, drawPieces(rt, string(stream)))
 	})
 }
 
@@ -108,7 +109,7 @@ func FuzzSession(f *testing.F) {
 	}
 	f.Add([]byte(command("MULTI")+command("DECIDE", "3")+command("WAIT", "x", "3")+command("EXEC")), []byte{1})
 	f.Fuzz(func(t *testing.T, in, cuts []byte) {
-		agree(t, t, cutBy(in, cuts))
+		agree(t, cutBy(in, cuts))
 	})
 }
 
