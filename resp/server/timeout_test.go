@@ -72,7 +72,9 @@ func TestCommandTimeout(t *testing.T) {
 			p.ask("\r\n$1\r\na\r\n", "$1\r\na\r\n")
 		}
 		begin := time.Now()
+		gone := make(chan struct{})
 		go func() {
+			defer close(gone)
 			for {
 				if _, err := io.WriteString(p, "x"); err != nil {
 					return
@@ -81,6 +83,7 @@ func TestCommandTimeout(t *testing.T) {
 			}
 		}()
 		f.expectAfter(t, p, begin, 10*time.Second, 10*time.Second, server.ReasonCommand)
+		<-gone
 	})
 }
 
