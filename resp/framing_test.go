@@ -148,6 +148,7 @@ func framings() []framing {
 			"error inside EXEC", "MULTI\r\nECHO a b\r\nPING\r\nEXEC\r\n", "+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n-ERR wrong number of arguments for 'echo' command\r\n" + pong,
 			read, "checks the arity when it queues, which is the handler's task",
 		},
+		{"RESET", "RESET\r\nPING\r\n", "+RESET\r\n" + pong, read, ""},
 		{"RESET inside MULTI", "MULTI\r\nPING\r\nRESET\r\nEXEC\r\n", "+OK\r\n+QUEUED\r\n+RESET\r\n-ERR EXEC without MULTI\r\n", read, ""},
 		{"QUIT inside MULTI", "MULTI\r\nPING\r\nQUIT\r\nEXEC\r\n", "+OK\r\n+QUEUED\r\n+OK\r\n", gone, ""},
 		{"garbage inside MULTI", "MULTI\r\nPING\r\n*x\r\nEXEC\r\n", "+OK\r\n+QUEUED\r\n" + failed + "invalid multibulk length\r\n", gone, ""},

@@ -182,6 +182,7 @@ func TestRest(t *testing.T) {
 		{"many arguments", command(strings.Fields("PING " + strings.Repeat("a ", 1000))...)},
 		{"a large reply", "BIG 1000000\r\n"},
 		{"a transaction", "MULTI\r\n" + pipeline + "EXEC\r\n"},
+		{"a large transaction", "MULTI\r\n" + strings.Repeat(command("ECHO", strings.Repeat("a", 30_000)), 10) + "EXEC\r\n"},
 		{"an abandoned transaction", "MULTI\r\n" + pipeline + "DISCARD\r\n"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

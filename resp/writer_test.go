@@ -7,7 +7,7 @@ import (
 	"github.com/rlserver/rlserver/resp"
 )
 
-// written are the forms of both protocols.
+// A reply in both protocols.
 func TestWriter(t *testing.T) {
 	for _, row := range []struct {
 		name         string
@@ -61,6 +61,9 @@ func write(t *testing.T, proto int, write func(*resp.Writer)) string {
 	s.SetProto(proto)
 	s.Received(copy(s.Buffer(), "x\r\n"))
 	s.Process(1)
+	if got := s.Proto(); got != proto {
+		t.Errorf("Proto = %d, want %d", got, proto)
+	}
 	return string(s.Output())
 }
 
