@@ -13,7 +13,7 @@ type client struct {
 	run      []string // the program; host and port follow
 	args     []string // what follows them
 	protocol int      // that it must have spoken
-	version  []string // prints the library's version, and fails where there is none
+	version  []string // prints the library's version; fails or prints nothing where there is none
 	install  string   // how to get the library
 }
 
@@ -78,8 +78,9 @@ func clients() []client {
 			build:    []string{"gcc", "-Wall", "-Wextra", "-Werror", "-o", filepath.Join(bin, "hiredis"), "c/limiter.c", "-lhiredis"},
 			run:      []string{filepath.Join(bin, "hiredis")},
 			protocol: 2,
-			version:  []string{"sh", "-c", `set -e; gcc -E -dM -include hiredis/hiredis.h - </dev/null | awk '/define HIREDIS_(MAJOR|MINOR|PATCH) / { v[$2] = $3 } END { if (!length(v)) exit 1; print v["HIREDIS_MAJOR"] "." v["HIREDIS_MINOR"] "." v["HIREDIS_PATCH"] }'`},
-			install:  byApt + "gcc libc6-dev libhiredis-dev",
+			version: []string{"sh", "-c", `printf '#include <hiredis/hiredis.h>\nHIREDIS_MAJOR.HIREDIS_MINOR.HIREDIS_PATCH' |
+				gcc -E -P - | tail -1 | tr -d ' '`},
+			install: byApt + "gcc libc6-dev libhiredis-dev",
 		},
 		{
 			name:     "Perl's Redis",
