@@ -8,9 +8,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"github.com/rlserver/rlserver/resp"
 )
@@ -88,4 +92,39 @@ func startRedis(t *testing.T) (dial func(*testing.T) *net.UnixConn) {
 		}
 		return c
 	}
+}
+
+// TestNoiseAsRedis sends what is nearly the protocol: pieces of headers, quotes
+// and line ends in any order.
+func TestNoiseAsRedis(t *testing.T) {
+	dial := startRedis(t)
+	pieces := []string{
+		"*0", "*1", "*2", "*3", "*-1", "*", "$0", "$1", "$4", "$-1", "$", "+", "-", "0", "1", "\r\n", "\r\n", "\r\n", "\r", "\n",
+		"ECHO", "echo ", "ECHO a", "a", "ab", "nope", "QUIT", " ", "\t", "\v", "\f", "\a", "\b", "\x7f", "\x80", "\xff",
+		`"`, "'", `\`, `\"`, `\'`, `\n`, `\x41`, "PING\r\n", command("PING"), command("ECHO", "abc"),
+	}
+	rapid.Check(t, func(rt *rapid.T) {
+		in := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 1, 20).Draw(rt, "pieces"), "")
+		if regexp.MustCompile(`\*\d{4}`).MatchString(in) {
+			return // MaxArgs is less than Redis' million
+		}
+		got, _ := newClient(t, &handler{}).send(in)
+		c := dial(t)
+		if _, err := io.WriteString(c, in); err != nil {
+			rt.Fatal(err)
+		}
+		if err := c.CloseWrite(); err != nil && !errors.Is(err, syscall.ENOTCONN) { // it may have closed already
+			rt.Fatal(err)
+		}
+		want, err := io.ReadAll(c)
+		if err != nil && !errors.Is(err, syscall.ECONNRESET) {
+			rt.Fatal(err)
+		}
+		if err := c.Close(); err != nil {
+			rt.Fatal(err)
+		}
+		if got != string(want) {
+			rt.Errorf("%q: got %s, Redis answers %s", in, short(got), short(string(want)))
+		}
+	})
 }
