@@ -9,6 +9,7 @@ type question struct {
 	spec limit.Spec
 	req  limit.Request
 	now  int64
+	by   *Held // who asks, if it holds the slot
 }
 
 // takes reports whether an admitted request takes units.
@@ -20,10 +21,14 @@ func takes(req limit.Request) bool { return req.Cost > 0 && !req.Peek }
 //
 // The only error is ErrNoRoom.
 func (s *Store) Decide(key []byte, spec limit.Spec, req limit.Request, now int64) (limit.Decision, error) {
+	return s.ask(nil, key, spec, req, now)
+}
+
+func (s *Store) ask(by *Held, key []byte, spec limit.Spec, req limit.Request, now int64) (limit.Decision, error) {
 	h := s.hash(key)
 	// The shortcut comes first: its cache misses and the slot's then overlap.
 	near := s.shortcuts.find(h, key)
-	q := question{key: key, hash: h, spec: spec, req: req, now: now}
+	q := question{key: key, hash: h, spec: spec, req: req, now: now, by: by}
 	d, err := s.decide(&s.slots[Slot(key)], &q, near)
 	if err != nil {
 		s.counters.noRoom.Add(1)
@@ -39,7 +44,7 @@ func (s *Store) Decide(key []byte, spec limit.Spec, req limit.Request, now int64
 func (s *Store) decide(sl *slot, q *question, near *entry) (limit.Decision, error) {
 	room := int64(0) // bytes reserved for a new key
 	for {
-		sl.mu.Lock()
+		sl.lockFor(q.by)
 		e := near
 		if e == nil || e.gone() {
 			if e = sl.find(q.hash, q.key); e != nil {

@@ -97,8 +97,8 @@ func TestScanLeavesOutFullKeys(t *testing.T) {
 // One call does a bounded amount of work.
 func TestScanIsBounded(t *testing.T) {
 	s := newStore(t)
-	if next := s.Scan(0, 10, start, func([]byte) {}); next == 0 || next>>posBits > 1200 {
-		t.Errorf("an empty store: one call went to slot %d", next>>posBits)
+	if next := s.Scan(0, 10, start, func([]byte) {}); next != 0 {
+		t.Errorf("an empty store: one call went only to slot %d", next>>posBits)
 	}
 	for i := range 5000 {
 		mustDecide(t, s, fmt.Sprint("{tag}", i), perMinute, take(1), start)

@@ -26,6 +26,7 @@ type slot struct {
 	keys int32 // in the tree, chained ones included
 	peak int32 // most keys since the tree was last built anew
 	mu   sync.Mutex
+	held *Held // whose requests alone are answered, nil for all
 	tree btree.Map[uint64, *entry]
 }
 

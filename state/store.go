@@ -120,8 +120,12 @@ func (s *Store) fullIn(e *entry, now int64) int64 {
 // given back and how many then remain. found is false for an unknown or a
 // full key. The error is limit's: the bucket's algorithm cannot give back.
 func (s *Store) Refund(key []byte, n, now int64) (refunded, remaining int64, found bool, err error) {
+	return s.refund(nil, key, n, now)
+}
+
+func (s *Store) refund(by *Held, key []byte, n, now int64) (refunded, remaining int64, found bool, err error) {
 	h, sl := s.locate(key)
-	sl.mu.Lock()
+	sl.lockFor(by)
 	defer sl.mu.Unlock()
 	e := sl.find(h, key)
 	if e == nil || s.fullIn(e, now) == 0 {
@@ -140,8 +144,12 @@ func (s *Store) Refund(key []byte, n, now int64) (refunded, remaining int64, fou
 
 // Reset makes key as new. It reports whether key was not.
 func (s *Store) Reset(key []byte, now int64) bool {
+	return s.reset(nil, key, now)
+}
+
+func (s *Store) reset(by *Held, key []byte, now int64) bool {
 	h, sl := s.locate(key)
-	sl.mu.Lock()
+	sl.lockFor(by)
 	defer sl.mu.Unlock()
 	e := sl.find(h, key)
 	if e == nil {
@@ -164,8 +172,12 @@ type Info struct {
 
 // Inspect describes key's bucket. It is false for an unknown or a full one.
 func (s *Store) Inspect(key []byte, now int64) (Info, bool) {
+	return s.inspect(nil, key, now)
+}
+
+func (s *Store) inspect(by *Held, key []byte, now int64) (Info, bool) {
 	h, sl := s.locate(key)
-	sl.mu.Lock()
+	sl.lockFor(by)
 	defer sl.mu.Unlock()
 	e := sl.find(h, key)
 	if e == nil {
@@ -190,8 +202,12 @@ func (s *Store) Inspect(key []byte, now int64) (Info, bool) {
 // FullIn is the time until key is as new, in nanoseconds. It is false for an
 // unknown or a full key.
 func (s *Store) FullIn(key []byte, now int64) (ns int64, ok bool) {
+	return s.lifetime(nil, key, now)
+}
+
+func (s *Store) lifetime(by *Held, key []byte, now int64) (ns int64, ok bool) {
 	h, sl := s.locate(key)
-	sl.mu.Lock()
+	sl.lockFor(by)
 	defer sl.mu.Unlock()
 	if e := sl.find(h, key); e != nil {
 		ns = s.fullIn(e, now)
