@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"flag"
 	"fmt"
@@ -47,6 +48,9 @@ func openSideDoor(ctx context.Context, cfg *config, w *watch, users func() *comm
 	if err != nil {
 		return nil, fmt.Errorf("cannot listen on %s (--admin-addr): %w", cfg.adminAddr, err)
 	}
+	if cfg.adminTLS {
+		listener = tls.NewListener(listener, cfg.certs.serverConfig())
+	}
 	d := &sideDoor{server: server, addr: listener.Addr().String(), done: make(chan struct{})}
 	go func() {
 		defer close(d.done)
@@ -74,10 +78,10 @@ func (d *sideDoor) String() string {
 	return d.addr
 }
 
-// httpAccess is what the users of the Redis door may see. Nil where everybody
-// may do everything.
+// httpAccess is what the users of the Redis doors may see now. Where nobody
+// needs a password, whoever names no user may see everything.
 func httpAccess(users func() *commands.Users) func(user, password string) admin.Role {
-	access := func(name, password string) admin.Role {
+	return func(name, password string) admin.Role {
 		user := users().Initial()
 		if name != "" {
 			user, _ = users().Authenticate([]byte(name), []byte(password))
@@ -92,10 +96,6 @@ func httpAccess(users func() *commands.Users) func(user, password string) admin.
 		}
 		return admin.RoleNobody
 	}
-	if access("", "") == admin.RoleAdmin {
-		return nil
-	}
-	return access
 }
 
 // adminHosts are the names of --admin-host.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -27,9 +26,22 @@ import (
 // environment, the environment over the file.
 type config struct {
 	addr      string
+	tlsAddr   string
 	adminAddr string
+	adminTLS  bool
 	adminHost string
 	nodeName  string
+
+	password          secretValue
+	passwordFile      string
+	adminPassword     secretValue
+	adminPasswordFile string
+	aclFile           string
+
+	tlsCert          string
+	tlsKey           string
+	tlsCA            string
+	handshakeTimeout time.Duration
 
 	maxMemory bytesValue
 	sweepIdle time.Duration
@@ -53,7 +65,10 @@ type config struct {
 
 	version bool
 
-	set *flag.FlagSet // the flags these values belong to
+	set          *flag.FlagSet // the flags these values belong to
+	typedSecrets []string      // the flags of secrets that the command line shows
+	roster       roster        // who may come in at the start
+	certs        *certificates // nil without TLS
 }
 
 // flags declares every setting, with the default a bare `rlserver` runs with.
@@ -65,10 +80,23 @@ func (c *config) flags() *flag.FlagSet {
 	c.maxOutput = bytesValue(limits.MaxOutput)
 
 	fs := flag.NewFlagSet("rlserver", flag.ContinueOnError)
-	fs.StringVar(&c.addr, "addr", "127.0.0.1:7379", "`address` on which Redis clients are served")
+	fs.StringVar(&c.addr, "addr", "127.0.0.1:7379", "`address` on which Redis clients are served; empty: none but that of --tls-addr")
+	fs.StringVar(&c.tlsAddr, "tls-addr", "", "`address` on which Redis clients are served over TLS; empty: none")
 	fs.StringVar(&c.adminAddr, "admin-addr", "127.0.0.1:8379", "`address` of the HTTP server with health, metrics and the status page; empty: none")
+	fs.BoolVar(&c.adminTLS, "admin-tls", false, "serve HTTP over TLS, with the same certificates as --tls-addr")
 	fs.StringVar(&c.adminHost, "admin-host", "", "further `names`, with commas between, by which the HTTP server may be called")
 	fs.StringVar(&c.nodeName, "node-name", "", "`name` of this node in replies and logs (default: the host's name)")
+
+	fs.Var(&c.password, "password", "`password` of the user default, who may decide and read; better a file: the command line can be read by everybody on the machine")
+	fs.StringVar(&c.passwordFile, "password-file", "", "`file` whose first line is the password of the user default")
+	fs.Var(&c.adminPassword, "admin-password", "`password` of the user admin, who may do everything; better a file")
+	fs.StringVar(&c.adminPasswordFile, "admin-password-file", "", "`file` whose first line is the password of the user admin")
+	fs.StringVar(&c.aclFile, "acl-file", "", "`file` of users, their passwords, categories and key patterns, instead of passwords")
+
+	fs.StringVar(&c.tlsCert, "tls-cert", "", "`file` with the server's certificate and those between it and its authority, in PEM form")
+	fs.StringVar(&c.tlsKey, "tls-key", "", "`file` with the key of the certificate, in PEM form")
+	fs.StringVar(&c.tlsCA, "tls-ca", "", "`file` with the authorities, in PEM form, one of which must have signed each client's certificate; empty: clients need none")
+	fs.DurationVar(&c.handshakeTimeout, "handshake-timeout", sockets.HandshakeTimeout, "`time` in which a client must complete the TLS handshake")
 
 	fs.Var(&c.maxMemory, "max-memory", "most `bytes` of bucket state, logs included: 64mb, 1gb, ...; when it is full the buckets that forget least make room")
 	fs.DurationVar(&c.sweepIdle, "sweep-idle", time.Minute, "a bucket that is full and has been idle for this `time` is dropped")
@@ -104,95 +132,56 @@ func (c *config) visit(f func(*flag.Flag)) {
 	})
 }
 
-// minMemory is the least that --max-memory may be.
-const minMemory bytesValue = 1 << 20
-
 // parseConfig reads flags, environment and file. Everything that is wrong is
 // reported at once.
-func parseConfig(args []string, help io.Writer) (*config, error) {
+func parseConfig(args []string, getenv func(string) string, help io.Writer) (*config, error) {
 	var c config
 	fs := c.flags()
 	c.set = fs
 	fs.SetOutput(io.Discard)
-	err := ff.Parse(fs, args,
-		ff.WithEnvVarPrefix("RLSERVER"),
-		ff.WithConfigFileFlag("config"),
-		ff.WithConfigFileParser(ff.PlainParser),
-	)
-	if errors.Is(err, flag.ErrHelp) {
+	typed, err := readSettings(fs, args, getenv)
+	switch {
+	case errors.Is(err, flag.ErrHelp):
 		usage(help, fs)
 		return nil, err
+	case c.version:
+		return &c, nil
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%w; rlserver --help lists what can be set", err)
+	for _, name := range []string{"password", "admin-password"} {
+		if typed[name] {
+			c.typedSecrets = append(c.typedSecrets, "--"+name)
+		}
 	}
 	if c.nodeName == "" {
-		c.nodeName, err = os.Hostname()
-		if err != nil {
-			return nil, fmt.Errorf("no host name (set --node-name): %w", err)
+		var unnamed error
+		c.nodeName, unnamed = os.Hostname()
+		if unnamed != nil {
+			err = errors.Join(err, fmt.Errorf("no host name (set --node-name): %w", unnamed))
 		}
 	}
-	return &c, c.validate(fs.Args())
+	if err := errors.Join(err, c.validate()); err != nil {
+		return nil, fmt.Errorf("%w\nrlserver --help lists what can be set", err)
+	}
+	return &c, nil
 }
 
-func (c *config) validate(rest []string) error {
-	var errs []error
-	bad := func(format string, a ...any) { errs = append(errs, fmt.Errorf(format, a...)) }
-	if len(rest) > 0 {
-		bad("unexpected argument %q; rlserver --help lists what can be set", rest[0])
-	}
-	host, _, err := net.SplitHostPort(c.addr)
-	if err != nil {
-		bad("--addr %q is no host:port", c.addr)
-	} else if !loopback(host) {
-		bad("--addr %s would be open to the network, and this server asks for no password: use 127.0.0.1, ::1 or localhost", c.addr)
-	}
-	if host, _, err := net.SplitHostPort(c.adminAddr); c.adminAddr != "" {
-		if err != nil {
-			bad("--admin-addr %q is no host:port", c.adminAddr)
-		} else if !loopback(host) {
-			bad("--admin-addr %s would be open to the network, and this server asks for no password: use 127.0.0.1, ::1 or localhost", c.adminAddr)
-		}
-	}
-	if c.maxMemory < minMemory {
-		bad("--max-memory must be at least 1mb, got %s", c.maxMemory.String())
-	}
-	if c.sweepIdle < 0 {
-		bad("--sweep-idle must not be negative, got %s", c.sweepIdle)
-	}
-	if c.maxKey < 1 || c.maxKey > 64<<10 {
-		bad("--max-key must be 1 to 65536 bytes, got %d", c.maxKey)
-	}
-	if c.maxLog < 1 || c.maxLog > 100_000_000 {
-		bad("--max-log must be 1 to 100000000 units, got %d", c.maxLog)
-	}
-	if c.drainTimeout < 0 {
-		bad("--drain-timeout must not be negative, got %s", c.drainTimeout)
-	}
-	if c.logFormat != "text" && c.logFormat != "json" {
-		bad("--log-format must be text or json, got %q", c.logFormat)
-	}
-	return errors.Join(errs...)
-}
-
-// loopback says whether host can only be reached from this machine.
-func loopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
-}
-
-// limits are the bounds of a session.
-func (c *config) limits() resp.Limits {
-	l := resp.DefaultLimits()
-	l.MaxArgs = c.maxArgs
-	l.MaxBulk = int(c.maxBulk)
-	l.MaxQuery = int(c.maxQuery)
-	l.MaxOutput = int(c.maxOutput)
-	l.MaxBatch = c.maxBatch
-	return l
+// sockets is what connections are bound by; it lacks the handler and events.
+func (c *config) sockets(now func() int64) server.Config {
+	sc := server.DefaultConfig()
+	sc.Now = now
+	sc.Deadline = func(from time.Duration) time.Time { return time.Now().Add(from) }
+	sc.Limits.MaxArgs = c.maxArgs
+	sc.Limits.MaxBulk = int(c.maxBulk)
+	sc.Limits.MaxQuery = int(c.maxQuery)
+	sc.Limits.MaxOutput = int(c.maxOutput)
+	sc.Limits.MaxBatch = c.maxBatch
+	sc.MaxClients = c.maxClients
+	sc.MaxClientsPerAddr = c.maxClientsPerAddr
+	sc.IdleTimeout = c.idleTimeout
+	sc.CommandTimeout = c.commandTimeout
+	sc.WriteTimeout = c.writeTimeout
+	sc.HandshakeTimeout = c.handshakeTimeout
+	return sc
 }
 
 // usage is --help: every setting with its default.
@@ -201,41 +190,4 @@ func usage(w io.Writer, fs *flag.FlagSet) {
 	fs.SetOutput(w)
 	fs.PrintDefaults()
 	fmt.Fprint(w, "\nEach flag is also an environment variable (--max-memory is RLSERVER_MAX_MEMORY)\nand a line of the --config file (max-memory 64mb).\n")
-}
-
-// bytesValue is a flag of bytes, written as Redis does: 100, 64kb, 1mb, 2gb.
-type bytesValue int64
-
-func (b *bytesValue) String() string {
-	for _, u := range byteUnits() {
-		if n := int64(*b); n != 0 && n%u.bytes == 0 {
-			return strconv.FormatInt(n/u.bytes, 10) + u.name
-		}
-	}
-	return strconv.FormatInt(int64(*b), 10)
-}
-
-func (b *bytesValue) Set(text string) error {
-	digits, unit := strings.ToLower(text), int64(1)
-	for _, u := range byteUnits() {
-		if rest, found := strings.CutSuffix(digits, u.name); found {
-			digits, unit = rest, u.bytes
-			break
-		}
-	}
-	n, err := strconv.ParseInt(digits, 10, 64)
-	if err != nil || n < 0 || n > (1<<62)/unit {
-		return fmt.Errorf("want a number of bytes such as 1048576, 64kb, 1mb or 2gb")
-	}
-	*b = bytesValue(n * unit)
-	return nil
-}
-
-type byteUnit struct {
-	name  string
-	bytes int64
-}
-
-func byteUnits() []byteUnit {
-	return []byteUnit{{"gb", 1 << 30}, {"mb", 1 << 20}, {"kb", 1 << 10}}
 }

@@ -69,7 +69,3 @@ in kb, mb or gb; times are written 500ms, 10s, 5m.
 	})
 	return err
 }
-
-func environment(flagName string) string {
-	return "RLSERVER_" + strings.ToUpper(strings.ReplaceAll(flagName, "-", "_"))
-}

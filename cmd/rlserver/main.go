@@ -18,15 +18,21 @@ var version = "0.1.0-dev"
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	signal.Ignore(syscall.SIGPIPE) // else the end of whoever reads the log ends the server
+	args := os.Args[1:]
+	os.Args = os.Args[:1] // profiles show it, and it may hold secrets
+	os.Exit(run(ctx, args, os.Getenv, hangup, os.Stdout, os.Stderr))
 }
 
-// run is the whole program; ctx ends it. It returns the exit code.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+// run is the whole program; ctx ends it, hangup makes it read its files again.
+// It returns the exit code.
+func run(ctx context.Context, args []string, getenv func(string) string, hangup <-chan os.Signal, stdout, stderr io.Writer) int {
 	if len(args) > 0 && args[0] == "docs" {
 		return report(stderr, writeDocs(args[1:]))
 	}
-	cfg, err := parseConfig(args, stdout)
+	cfg, err := parseConfig(args, getenv, stdout)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
 		return 0
@@ -36,7 +42,10 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stdout, "rlserver %s\n", version)
 		return 0
 	}
-	return report(stderr, serve(ctx, cfg, newClock(), newLogger(stderr, cfg)))
+	log := openLogs(stderr, cfg.logFormat, cfg.logLevel)
+	err = serve(ctx, cfg, newClock(), hangup, log.Logger)
+	log.close()
+	return report(stderr, err)
 }
 
 func report(stderr io.Writer, err error) int {

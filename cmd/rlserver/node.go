@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"flag"
 	"fmt"
+	"net"
 	"os"
 	"runtime"
 	"runtime/metrics"
@@ -24,6 +25,7 @@ type node struct {
 	cfg     *config
 	store   *state.Store
 	sockets *server.Server // set before it is served
+	addr    string         // host:port that is listened on; set before it is served
 	runID   string
 	started int64 // Unix nanoseconds
 	stop    context.CancelFunc
@@ -43,7 +45,7 @@ func (n *node) Describe() commands.ServerInfo {
 		Version:   version,
 		Node:      n.cfg.nodeName,
 		RunID:     n.runID,
-		Addr:      n.cfg.addr,
+		Addr:      n.addr,
 		OS:        runtime.GOOS + " " + runtime.GOARCH,
 		PID:       os.Getpid(),
 		StartedAt: n.started,
@@ -74,7 +76,7 @@ func (n *node) Shutdown() { n.stop() }
 // Settings implements commands.Server: the settings of Redis that clients
 // look at, as they are here, and this server's own under their flags' names.
 func (n *node) Settings() []commands.Setting {
-	_, port, _ := strings.Cut(n.cfg.addr, ":")
+	host, port, _ := net.SplitHostPort(n.addr) // as the system writes it
 	all := []commands.Setting{
 		{Name: "save", Value: ""},
 		{Name: "appendonly", Value: "no"},
@@ -87,8 +89,8 @@ func (n *node) Settings() []commands.Setting {
 		{Name: "slave-read-only", Value: "yes"},
 		{Name: "cluster-enabled", Value: "no"},
 		{Name: "proto-max-bulk-len", Value: strconv.FormatInt(int64(n.cfg.maxBulk), 10)},
-		{Name: "port", Value: port[strings.LastIndex(port, ":")+1:]},
-		{Name: "bind", Value: n.cfg.addr},
+		{Name: "port", Value: port},
+		{Name: "bind", Value: host},
 	}
 	n.cfg.visit(func(f *flag.Flag) {
 		all = append(all, commands.Setting{Name: f.Name, Value: f.Value.String()})

@@ -3,22 +3,20 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"hash/maphash"
 	"log/slog"
 	"math/rand/v2"
-	"net"
+	"os"
 	"time"
 
 	"github.com/rlserver/rlserver/commands"
 	"github.com/rlserver/rlserver/limit"
-	"github.com/rlserver/rlserver/resp"
 	"github.com/rlserver/rlserver/resp/server"
 	"github.com/rlserver/rlserver/state"
 )
 
 // serve runs one node until ctx ends or a client shuts it down, then drains it.
-func serve(ctx context.Context, cfg *config, now func() int64, log *slog.Logger) error {
+func serve(ctx context.Context, cfg *config, now func() int64, hangup <-chan os.Signal, log *slog.Logger) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	store, err := newStore(cfg)
@@ -26,12 +24,12 @@ func serve(ctx context.Context, cfg *config, now func() int64, log *slog.Logger)
 		return err
 	}
 	node := newNode(cfg, store, now(), stop)
-	users := commands.OpenUsers()
+	access := newAccess(cfg)
 	dispatcher, err := commands.New(commands.Config{
 		Buckets:   buckets{store},
 		Ownership: soleOwner{cfg.nodeName},
 		Server:    node,
-		Users:     func() *commands.Users { return users },
+		Users:     access.users,
 		Clock:     now,
 		Bounds:    limit.Bounds{MaxLog: cfg.maxLog},
 		MaxKey:    cfg.maxKey,
@@ -40,27 +38,34 @@ func serve(ctx context.Context, cfg *config, now func() int64, log *slog.Logger)
 		return err
 	}
 	watch := newWatch(node, dispatcher, now)
-	if node.sockets, err = newSockets(cfg, watch.handler(), now, watch.events(socketEvents(log))); err != nil {
+	sockets := cfg.sockets(now)
+	sockets.Handler = watch.handler()
+	sockets.Events = watch.events(socketEvents(log))
+	if node.sockets, err = server.New(sockets); err != nil {
 		return err
 	}
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", cfg.addr)
+	doors, err := openDoors(ctx, cfg)
 	if err != nil {
-		return fmt.Errorf("cannot listen on %s (--addr): %w", cfg.addr, err)
+		return err
 	}
-	door, err := openSideDoor(ctx, cfg, watch, func() *commands.Users { return users }, log)
+	node.addr = doors.addr()
+	side, err := openSideDoor(ctx, cfg, watch, access.users, log)
 	if err != nil {
-		return errors.Join(err, listener.Close())
+		return errors.Join(err, doors.close())
 	}
 	watch.serving.Store(true)
-	log.Info("ready", "addr", listener.Addr().String(), "admin-addr", door.String(), "node", cfg.nodeName,
+	log.Info("ready", "addr", doors.plainAddr(), "tls-addr", doors.tlsAddr(), "admin-addr", side.String(),
+		"mode", "standalone", "access", cfg.describeAccess(), "node", cfg.nodeName,
 		"max-memory", cfg.maxMemory.String(), "version", version)
+	for _, name := range cfg.typedSecrets {
+		log.Warn("a secret on the command line can be read by everybody on this machine", "flag", name, "remedy", name+"-file")
+	}
 
 	go sweep(ctx, store, now, watch.sweptAt.Store)
-	served := make(chan error, 1)
-	go func() { served <- node.sockets.Serve(listener) }()
+	go reload(ctx, cfg, access, node, hangup, log)
 	select {
-	case err := <-served:
-		return errors.Join(err, door.shut(ctx))
+	case err := <-doors.serve(node.sockets):
+		return errors.Join(err, side.shut(ctx))
 	case <-ctx.Done():
 	}
 	watch.serving.Store(false)
@@ -70,7 +75,7 @@ func serve(ctx context.Context, cfg *config, now func() int64, log *slog.Logger)
 	if err := node.sockets.Shutdown(drain); err != nil {
 		log.Warn("clients were cut", "err", err)
 	}
-	if err := door.shut(drain); err != nil {
+	if err := side.shut(drain); err != nil {
 		log.Warn("requests over HTTP were cut", "err", err)
 	}
 	log.Info("stopped", "keys", store.Len())
@@ -87,21 +92,6 @@ func newStore(cfg *config) (*state.Store, error) {
 		Hash:      func(key []byte) uint64 { return maphash.Bytes(seed, key) },
 		Rand:      rand.Uint64,
 	})
-}
-
-func newSockets(cfg *config, handler resp.Handler, now func() int64, events server.Events) (*server.Server, error) {
-	sc := server.DefaultConfig()
-	sc.Limits = cfg.limits()
-	sc.MaxClients = cfg.maxClients
-	sc.MaxClientsPerAddr = cfg.maxClientsPerAddr
-	sc.IdleTimeout = cfg.idleTimeout
-	sc.CommandTimeout = cfg.commandTimeout
-	sc.WriteTimeout = cfg.writeTimeout
-	sc.Handler = handler
-	sc.Now = now
-	sc.Deadline = func(from time.Duration) time.Time { return time.Now().Add(from) }
-	sc.Events = events
-	return server.New(sc)
 }
 
 // A sweep visits sweepSlots of the 16,384 slots each sweepEvery: all of them

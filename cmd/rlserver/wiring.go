@@ -9,7 +9,19 @@ import (
 type buckets struct{ *state.Store }
 
 func (b buckets) Inspect(key []byte, now int64) (commands.BucketInfo, bool) {
-	info, found := b.Store.Inspect(key, now)
+	return bucketInfo(b.Store.Inspect(key, now))
+}
+
+func (b buckets) Hold(slots []uint16) commands.Held { return held{b.Store.Hold(slots)} }
+
+// held shows held slots to the commands in their words.
+type held struct{ *state.Held }
+
+func (h held) Inspect(key []byte, now int64) (commands.BucketInfo, bool) {
+	return bucketInfo(h.Held.Inspect(key, now))
+}
+
+func bucketInfo(info state.Info, found bool) (commands.BucketInfo, bool) {
 	return commands.BucketInfo{
 		Spec:      info.Spec,
 		Remaining: info.Remaining,
