@@ -18,12 +18,32 @@ func (c *Call) serve(key []byte) error {
 	return nil
 }
 
+// keyed is where the running command finds keys.
+func (c *Call) keyed() Keyed {
+	if c.held != nil {
+		return c.held
+	}
+	return c.d.cfg.Buckets
+}
+
+// isolate keeps others away from the keys of the transaction that runs.
+func (c *Call) isolate() {
+	if c.held != nil || len(c.slots) == 0 {
+		return
+	}
+	c.held = c.d.cfg.Buckets.Hold(c.slots)
+	c.S.Isolate(func() {
+		c.held.Release()
+		c.held = nil
+	})
+}
+
 // decide asks key's bucket, and counts the answer.
 func (c *Call) decide(key []byte, spec limit.Spec, req limit.Request) (limit.Decision, error) {
 	if err := c.serve(key); err != nil {
 		return limit.Decision{}, err
 	}
-	d, err := c.d.cfg.Buckets.Decide(key, spec, req, c.Now)
+	d, err := c.keyed().Decide(key, spec, req, c.Now)
 	if err != nil {
 		return d, err
 	}

@@ -89,6 +89,8 @@ type Call struct {
 	user     *User    // nil: not authenticated
 	channels []string // subscribed to
 	tracking tracking
+	slots    []uint16 // of the keys that MULTI queued
+	held     Held     // those slots, while EXEC runs; else nil
 }
 
 // New returns a Dispatcher for the commands of Table.
@@ -160,8 +162,14 @@ func (d *Dispatcher) Command(s *resp.Session, w *resp.Writer, args [][]byte, now
 		return
 	}
 	if s.InMulti() && e.Flags&FlagNoQueue == 0 {
+		for _, key := range e.Keys.of(args) {
+			c.slots = append(c.slots, d.cfg.Ownership.Slot(key))
+		}
 		s.Queue(w, args)
 		return
+	}
+	if s.InExec() {
+		c.isolate()
 	}
 	c.run(e)
 }

@@ -26,7 +26,7 @@ func runInspect(c *Call) error {
 	if err := c.serve(key); err != nil {
 		return err
 	}
-	info, found := c.d.cfg.Buckets.Inspect(key, c.Now)
+	info, found := c.keyed().Inspect(key, c.Now)
 	if !found {
 		c.W.Null()
 		return nil

@@ -27,7 +27,7 @@ func existsCommand() Command {
 		Reply: "integer",
 		Run: func(c *Call) error {
 			return c.countKeys(func(key []byte) bool {
-				_, found := c.d.cfg.Buckets.FullIn(key, c.Now)
+				_, found := c.keyed().FullIn(key, c.Now)
 				return found
 			})
 		},
@@ -43,7 +43,7 @@ func delCommand() Command {
 		Args:  []Arg{{Name: "key", Type: TypeKey, Multiple: true}},
 		Reply: "integer: how many were known and not full",
 		Run: func(c *Call) error {
-			return c.countKeys(func(key []byte) bool { return c.d.cfg.Buckets.Reset(key, c.Now) })
+			return c.countKeys(func(key []byte) bool { return c.keyed().Reset(key, c.Now) })
 		},
 	}
 }
@@ -137,7 +137,7 @@ func (c *Call) fullIn() (ns int64, found bool, err error) {
 	if err := c.serve(key); err != nil {
 		return 0, false, err
 	}
-	ns, found = c.d.cfg.Buckets.FullIn(key, c.Now)
+	ns, found = c.keyed().FullIn(key, c.Now)
 	return ns, found, nil
 }
 

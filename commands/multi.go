@@ -2,12 +2,18 @@ package commands
 
 // MULTI, EXEC, DISCARD, WATCH key [key ...], UNWATCH
 //
-// The commands of a transaction run in order, on one connection and at one
-// time; each is atomic, and other connections may come between them.
+// The commands of a transaction run in order, and while they do nobody else
+// touches the slots of their keys: see Call.isolate.
 
 func multiCommand() Command {
 	return transactionCommand("multi", "Begins a transaction: what follows is queued until EXEC.", "OK",
-		func(c *Call) error { c.S.Multi(c.W); return nil })
+		func(c *Call) error {
+			if !c.S.InMulti() {
+				c.slots = nil
+			}
+			c.S.Multi(c.W)
+			return nil
+		})
 }
 
 func execCommand() Command {

@@ -98,6 +98,6 @@ func (c *Call) inspect(place int) (info BucketInfo, found bool, err error) {
 	if err := c.serve(key); err != nil {
 		return info, false, err
 	}
-	info, found = c.d.cfg.Buckets.Inspect(key, c.Now)
+	info, found = c.keyed().Inspect(key, c.Now)
 	return info, found, nil
 }

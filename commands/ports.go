@@ -5,10 +5,9 @@ import (
 	"github.com/rlserver/rlserver/resp"
 )
 
-// Buckets is where counts are kept. Keys are not retained unless a bucket is
-// made for them. Times are Unix nanoseconds. Every method may be called from
-// any goroutine.
-type Buckets interface {
+// Keyed is what is asked of one key. Keys are not retained unless a bucket is
+// made for them. Times are Unix nanoseconds.
+type Keyed interface {
 	// Decide asks key's bucket under spec. A denial, a probe and cost 0
 	// change nothing. An error means that nothing was decided or changed.
 	Decide(key []byte, spec limit.Spec, req limit.Request, now int64) (limit.Decision, error)
@@ -21,6 +20,21 @@ type Buckets interface {
 	Inspect(key []byte, now int64) (BucketInfo, bool)
 	// FullIn is the time until key is as new, in nanoseconds; false if it is.
 	FullIn(key []byte, now int64) (int64, bool)
+}
+
+// Held is some slots' keys, from which others are kept away until Release. It
+// is for one goroutine.
+type Held interface {
+	Keyed
+	Release()
+}
+
+// Buckets is where counts are kept. Every method may be called from any
+// goroutine.
+type Buckets interface {
+	Keyed
+	// Hold waits for slots, and then keeps others away from them.
+	Hold(slots []uint16) Held
 	// Len is the number of keys held, full ones that were not swept included.
 	Len() int64
 	// Scan visits about count keys from cursor on, and returns the next

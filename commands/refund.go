@@ -30,7 +30,7 @@ func runRefund(c *Call) error {
 	if err := c.serve(key); err != nil {
 		return err
 	}
-	refunded, remaining, found, err := c.d.cfg.Buckets.Refund(key, n, c.Now)
+	refunded, remaining, found, err := c.keyed().Refund(key, n, c.Now)
 	if err != nil {
 		return err
 	}

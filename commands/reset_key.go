@@ -22,7 +22,7 @@ func runResetKey(c *Call) error {
 	if err := c.serve(key); err != nil {
 		return err
 	}
-	c.W.Int(bit(c.d.cfg.Buckets.Reset(key, c.Now)))
+	c.W.Int(bit(c.keyed().Reset(key, c.Now)))
 	return nil
 }
 

@@ -109,7 +109,18 @@ func exchange(s *resp.Session, in []byte, now int64) (out []byte, status resp.St
 type buckets struct{ *state.Store }
 
 func (b buckets) Inspect(key []byte, now int64) (commands.BucketInfo, bool) {
-	i, found := b.Store.Inspect(key, now)
+	return bucketInfo(b.Store.Inspect(key, now))
+}
+
+func (b buckets) Hold(slots []uint16) commands.Held { return held{b.Store.Hold(slots)} }
+
+type held struct{ *state.Held }
+
+func (h held) Inspect(key []byte, now int64) (commands.BucketInfo, bool) {
+	return bucketInfo(h.Held.Inspect(key, now))
+}
+
+func bucketInfo(i state.Info, found bool) (commands.BucketInfo, bool) {
 	return commands.BucketInfo{Spec: i.Spec, Remaining: i.Remaining, ResetMS: i.ResetMS, IdleMS: i.IdleMS, Bytes: i.Bytes}, found
 }
 
@@ -132,15 +143,25 @@ func top(keys []state.TopKey) (all []commands.TopKey) {
 type owner struct {
 	foreign map[uint16]bool // not served
 	lost    map[uint16]bool // served, but gone when it is checked
+	panics  bool            // Owner does
+	pause   func()          // called by Serve, if not nil
 }
 
 func (*owner) Slot(key []byte) uint16 { return state.Slot(key) }
 func (o *owner) Serve(slot uint16) (uint64, bool) {
+	if o.pause != nil {
+		o.pause()
+	}
 	return 7, !o.foreign[slot]
 }
 
 func (o *owner) Holds(slot uint16, version uint64) bool { return version == 7 && !o.lost[slot] }
-func (*owner) Owner(uint16) string                      { return "node-1" }
+func (o *owner) Owner(uint16) string {
+	if o.panics {
+		panic("a failing handler")
+	}
+	return "node-1"
+}
 
 type fakeServer struct {
 	clients []resp.ClientInfo

@@ -100,7 +100,6 @@ func (f *framer) header(buf []byte, most int, tooBig ProtocolError) ([]byte, err
 		return nil, err
 	}
 	if end+2 > len(buf) {
-		f.searched = end
 		return nil, nil
 	}
 	buf[end+1] = '\n'

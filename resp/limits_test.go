@@ -26,20 +26,23 @@ func TestLimitsValidate(t *testing.T) {
 	}
 }
 
-// A command may have many arguments or long ones, not both.
+// A command may have many arguments or long ones, not both: up to the last
+// byte before its end it has at most MaxQuery.
 func TestMaxQuery(t *testing.T) {
-	arg := strings.Repeat("a", 512)
-	for _, row := range []struct {
-		args int
-		out  string
-		end  resp.Status
-	}{
-		{7, "-ERR wrong number of arguments for 'echo' command\r\n", resp.StatusRead},
-		{8, "-ERR Protocol error: too big command\r\n", resp.StatusClose},
-	} {
-		words := append([]string{"ECHO"}, strings.Fields(strings.Repeat(arg+" ", row.args))...)
-		out, status := newClient(t, &handler{}, tightLimits).send(command(words...))
-		check(t, out, status, row.out, row.end)
+	words := append([]string{"ECHO"}, strings.Fields(strings.Repeat(strings.Repeat("a", 512)+" ", 8))...)
+	largest := command(words...)
+	for len(largest)-len("\r\n") > tightQuery {
+		words[8] = words[8][1:]
+		largest = command(words...)
+	}
+	tooLarge := command(append(words[:8:8], words[8]+"a")...)
+	for _, in := range []string{largest, tooLarge, command("ECHO", words[8], words[7])} {
+		out, status := newClient(t, &handler{}, tightLimits).send(in)
+		if in == tooLarge {
+			check(t, out, status, "-ERR Protocol error: too big command\r\n", resp.StatusClose)
+		} else {
+			check(t, out, status, "-ERR wrong number of arguments for 'echo' command\r\n", resp.StatusRead)
+		}
 	}
 }
 

@@ -11,7 +11,9 @@ import (
 // Unix nanoseconds.
 func (s *Session) Process(now int64) Status {
 	for {
-		if status, ok := s.guarded(now); ok {
+		status, ok := s.guarded(now)
+		s.endIsolation()
+		if ok {
 			return status
 		}
 	}
@@ -72,6 +74,7 @@ func (s *Session) step(now int64) bool {
 		s.run(s.tx.pop(), now)
 		return true
 	}
+	s.endIsolation()
 	for {
 		n, empty, err := s.frames.next(s.in.unread(), s.lim, s.Authenticated)
 		if err != nil {

@@ -78,6 +78,7 @@ type Session struct {
 	decided []Decided
 	pending Pending
 	tx      transaction
+	release func() // ends the isolation of the transaction that runs
 
 	closing bool
 	why     error

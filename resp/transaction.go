@@ -96,6 +96,21 @@ func (s *Session) Abandon() {
 	tx.open, tx.dirty = false, false
 }
 
+// InExec says whether the running command was queued in a transaction.
+func (s *Session) InExec() bool { return s.src.queued }
+
+// Isolate is for a queued command that keeps others away for the rest of its
+// transaction. release is called once: when the transaction is over, or before
+// Process returns, since nobody must be kept waiting while replies leave.
+func (s *Session) Isolate(release func()) { s.release = release }
+
+func (s *Session) endIsolation() {
+	if release := s.release; release != nil {
+		s.release = nil
+		release()
+	}
+}
+
 // start is where frame i begins.
 func (t *transaction) start(i int) int {
 	if i == 0 {
