@@ -22,7 +22,7 @@ not depend on what they send. [operations.md](operations.md) says what to watch.
 |---|---|---|---|
 `)
 	for _, m := range metrics() {
-		fmt.Fprintf(&page, "| `%s` | %s | %s | %s |\n", m.name, m.kind, labelsCell(m.labels), m.help)
+		fmt.Fprintf(&page, "| `%s` | %s | %s | %s |\n", m.name, m.kind, strings.ReplaceAll(labelsCell(m.labels), "|", `\|`), m.help)
 	}
 	page.WriteString("\nThe buckets of `rlserver_decision_duration_seconds` end at ")
 	bounds := latencyBounds()

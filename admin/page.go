@@ -64,7 +64,7 @@ type view struct {
 
 	PerSecond, DeniedPerSecond, DeniedPercent string
 	LastMinute                                string // decisions
-	Slow, SlowLabel                           string
+	Slow                                      string // what 99 of 100 decisions of the last minute took
 	Chart                                     chart
 
 	Keys, Specs, Slots, SlotsOwned string
@@ -100,8 +100,8 @@ func (s *Server) view() *view {
 		Uptime:    span(time.Duration(now - snapshot.StartedAt)),
 		PerSecond: rate(l.perSecond), DeniedPerSecond: rate(l.deniedPerSecond),
 		DeniedPercent: percent(l.deniedShare), LastMinute: grouped(l.decisions),
-		Chart: newChart(l.seconds),
-		Keys:  grouped(snapshot.Keys), Specs: grouped(snapshot.Specs),
+		Slow: slow(&l.latency), Chart: newChart(l.seconds),
+		Keys: grouped(snapshot.Keys), Specs: grouped(snapshot.Specs),
 		Slots: grouped(snapshot.Slots), SlotsOwned: grouped(snapshot.SlotsOwned),
 		Memory: size(snapshot.MemoryBuckets), MemoryLimit: size(snapshot.MemoryLimit),
 		MemoryPercent: percent(float64(snapshot.MemoryBuckets) / float64(max(snapshot.MemoryLimit, 1))),
@@ -115,21 +115,20 @@ func (s *Server) view() *view {
 	if err := s.cfg.Node.Ready(); err != nil {
 		v.NotReady = err.Error()
 	}
-	v.Slow, v.SlowLabel = slow(&l.latency)
 	return v
 }
 
 // slow says how long all but one in a hundred decisions took at most.
-func slow(h *Histogram) (value, label string) {
+func slow(h *Histogram) string {
 	const permille = 990
 	bound, ok := h.atMost(permille)
 	switch {
 	case ok:
-		return "≤ " + boundText(bound), "99 of 100 decisions, last minute"
+		return boundText(bound)
 	case h.count() > 0:
-		return "> 1 s", "99 of 100 decisions, last minute"
+		return "> 1 s"
 	}
-	return "–", "no decision in the last minute"
+	return "–"
 }
 
 func algorithmRows(s *Snapshot) (rows []algorithmRow) {

@@ -3,6 +3,7 @@ package admin
 import (
 	"net/http"
 	"net/http/pprof"
+	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
@@ -23,7 +24,7 @@ func (s *Server) routes() (http.Handler, error) {
 	mux := http.NewServeMux()
 	everybody := func(path string, h http.HandlerFunc) { mux.Handle(path, h) }
 	reader := func(path string, h http.Handler) { mux.Handle(path, s.allow(RoleReader, h)) }
-	admin := func(path string, h http.HandlerFunc) { mux.Handle(path, s.allow(RoleAdmin, h)) }
+	profile := func(path string, h http.HandlerFunc) { mux.Handle(path, s.allow(RoleAdmin, boundSeconds(h))) }
 
 	everybody("/healthz", verdict(s.cfg.Node.Live))
 	everybody("/readyz", verdict(s.cfg.Node.Ready))
@@ -36,15 +37,31 @@ func (s *Server) routes() (http.Handler, error) {
 	everybody("/page.css", page.file("page.css", "text/css; charset=utf-8"))
 	everybody("/page.js", page.file("page.js", "text/javascript; charset=utf-8"))
 	everybody("/favicon.svg", page.file("favicon.svg", "image/svg+xml"))
-	admin("/debug/pprof/", pprof.Index)
-	admin("/debug/pprof/cmdline", pprof.Cmdline)
-	admin("/debug/pprof/profile", pprof.Profile)
-	admin("/debug/pprof/symbol", pprof.Symbol)
-	admin("/debug/pprof/trace", pprof.Trace)
+	profile("/debug/pprof/", pprof.Index)
+	profile("/debug/pprof/cmdline", pprof.Cmdline)
+	profile("/debug/pprof/profile", pprof.Profile)
+	profile("/debug/pprof/symbol", pprof.Symbol)
+	profile("/debug/pprof/trace", pprof.Trace)
 	everybody("/", func(w http.ResponseWriter, _ *http.Request) {
 		say(w, http.StatusNotFound, "there is /, /healthz, /readyz, /metrics and /debug/pprof/")
 	})
 	return s.guard(mux), nil
+}
+
+// maxSeconds is the longest profile.
+const maxSeconds = 60
+
+// boundSeconds refuses profiles that take too long; pprof gives those that
+// take some time a write deadline of their own.
+func boundSeconds(next http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		seconds, err := strconv.ParseFloat(r.FormValue("seconds"), 64)
+		if err == nil && !(seconds <= maxSeconds) { // NaN is too long
+			say(w, http.StatusBadRequest, "seconds: at most "+strconv.Itoa(maxSeconds))
+			return
+		}
+		next(w, r)
+	}
 }
 
 // verdict answers 200, or 503 with what is wrong.

@@ -39,12 +39,11 @@ const (
 // nothing says who may come in.
 var ErrExposed = errors.New("no password protects this address: only loopback can be served")
 
-// Bounds of a connection. A profile takes as long as was asked for, so writing
-// has the longest.
+// Bounds of a connection.
 const (
 	readHeaderTimeout = 5 * time.Second
 	readTimeout       = 10 * time.Second
-	writeTimeout      = 90 * time.Second
+	writeTimeout      = 10 * time.Second
 	idleTimeout       = 30 * time.Second
 	maxHeaderBytes    = 16 << 10
 	maxConns          = 256

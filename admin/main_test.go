@@ -1,0 +1,163 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+
+	"github.com/rlserver/rlserver/limit"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// start is when the fake node started, and its clock's first reading.
+const start = int64(1_700_000_000e9)
+
+// fakeNode is a Node whose numbers a test sets.
+type fakeNode struct {
+	mu            sync.Mutex
+	snapshot      Snapshot
+	denied, asked []TopKey
+	ready, live   error
+}
+
+func newFakeNode() *fakeNode {
+	n := &fakeNode{}
+	n.snapshot = Snapshot{
+		Version: "1.2.3", Node: "node-1", Addr: "127.0.0.1:7379", StartedAt: start,
+		Commands: []CommandCount{{Name: "client|list", Calls: 3, Rejected: 2, Failed: 1}, {Name: "rl.allow", Calls: 70}},
+		Errors:   []Count{{"ERR", 4}, {"NOAUTH", 1}},
+		Clients:  2, MaxClients: 10_000, Accepted: 5,
+		Refused: []Count{{"clients", 0}, {"per_addr", 0}},
+		Closed:  []Count{{"peer", 3}, {"quit", 0}},
+		Slots:   16384, SlotsOwned: 16384,
+		Keys: 12, Specs: 2, MemoryBuckets: 1 << 20, MemoryLimit: 1 << 30, MemoryHeap: 5 << 20, MemoryRSS: 20 << 20,
+	}
+	n.snapshot.Decisions[limit.TokenBucket] = Outcomes{Allowed: 50, Denied: 20}
+	return n
+}
+
+func (n *fakeNode) set(change func(*fakeNode)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	change(n)
+}
+
+func (n *fakeNode) Snapshot() Snapshot {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.snapshot
+}
+
+func (n *fakeNode) TopDenied(most int) []TopKey { return n.top(&n.denied, most) }
+func (n *fakeNode) TopAsked(most int) []TopKey  { return n.top(&n.asked, most) }
+
+func (n *fakeNode) top(keys *[]TopKey, most int) []TopKey {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return (*keys)[:min(most, len(*keys))]
+}
+
+func (n *fakeNode) Ready() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.ready
+}
+
+func (n *fakeNode) Live() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.live
+}
+
+// config serves a fake node whose clock stands a minute after its start.
+func config(n *fakeNode) Config {
+	return Config{Node: n, Now: func() int64 { return start + 60e9 }, Log: slog.New(slog.DiscardHandler)}
+}
+
+func newServer(t *testing.T, cfg Config) *Server {
+	t.Helper()
+	s, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// serve serves cfg on a free port of loopback until the test ends, and returns
+// the URL without a slash at its end.
+func serve(t *testing.T, cfg Config) string {
+	t.Helper()
+	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newServer(t, cfg)
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(ln) }()
+	t.Cleanup(func() {
+		if err := s.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+			t.Errorf("Serve returned %v", err)
+		}
+	})
+	return "http://" + ln.Addr().String()
+}
+
+// get asks over a connection of its own, and returns the body and the answer.
+func get(t *testing.T, url string) (string, *http.Response) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Close = true
+	answer, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close() //nolint:errcheck // it was read
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body), answer
+}
+
+// missing skips a test that needs a program, or fails it in CI.
+func missing(t *testing.T, program, where string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatalf("%s is missing: scripts/install-test-deps installs it (%s)", program, where)
+	}
+	t.Skipf("*** %s is missing: scripts/install-test-deps installs it (%s)", program, where)
+}
+
+// syncBuffer is a log that several goroutines write.
+type syncBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
