@@ -8,11 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
-
-	"github.com/peterbourgon/ff/v3"
 
 	"github.com/rlserver/rlserver/commands"
 	"github.com/rlserver/rlserver/limit"
