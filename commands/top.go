@@ -1,5 +1,7 @@
 package commands
 
+import "slices"
+
 // RL.TOP [n] [DENIED|ASKED]
 func topCommand() Command {
 	return Command{
@@ -14,17 +16,21 @@ func topCommand() Command {
 		Reply: "array of [key, estimated count], highest first",
 		Help: []string{
 			"n: 1 to 100, default 10. DENIED is the default.",
+			"A user with key patterns is only shown keys that match one.",
 			"Counts cover the last one to two minutes, and are estimates from a sketch of fixed size.",
 		},
 		Run: runTop,
 	}
 }
 
+// maxTop is the longest list.
+const maxTop = 100
+
 func runTop(c *Call) error {
 	r := c.reader()
 	n, top := int64(10), c.d.cfg.Buckets.TopDenied
 	if r.isNumber() {
-		n = r.integer("n", 1, 100)
+		n = r.integer("n", 1, maxTop)
 	}
 	if r.more() && r.option("DENIED", "ASKED") == "ASKED" {
 		top = c.d.cfg.Buckets.TopAsked
@@ -32,7 +38,9 @@ func runTop(c *Call) error {
 	if err := r.end(); err != nil {
 		return err
 	}
-	keys := top(int(n), c.Now)
+	keys := top(maxTop, c.Now)
+	keys = slices.DeleteFunc(keys, func(k TopKey) bool { return !c.user.Reaches([]byte(k.Key)) })
+	keys = keys[:min(int(n), len(keys))]
 	c.W.Array(len(keys))
 	for _, k := range keys {
 		c.W.Array(2)
