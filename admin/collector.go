@@ -1,8 +1,6 @@
 package admin
 
 import (
-	"strings"
-
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 )
@@ -56,7 +54,7 @@ func (c *collector) Collect(out chan<- prometheus.Metric) {
 		}
 		m.read(&r, func(value float64, labels ...string) {
 			for i := range labels {
-				labels[i] = strings.ToValidUTF8(labels[i], "\uFFFD") // else the whole scrape fails
+				labels[i] = readable(labels[i]) // what is no UTF-8 cannot be exported
 			}
 			sample, err := prometheus.NewConstMetric(desc, m.kind.valueType(), value, labels...)
 			if err != nil {

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"log/slog"
 	"net/http"
 	"net/http/pprof"
 	"strconv"
@@ -31,6 +32,8 @@ func (s *Server) routes() (http.Handler, error) {
 	reader("/metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{
 		MaxRequestsInFlight: maxScrapes,
 		EnableOpenMetrics:   true,
+		ErrorHandling:       promhttp.ContinueOnError, // what can be shown is
+		ErrorLog:            slog.NewLogLogger(s.cfg.Log.Handler(), slog.LevelError),
 	}))
 	reader("/{$}", http.HandlerFunc(page.whole))
 	reader("/live", http.HandlerFunc(page.live))
