@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/peterbourgon/ff/v3"
@@ -47,7 +48,11 @@ func (s *settings) readArgs(args []string) error {
 		if errors.Is(err, flag.ErrHelp) {
 			return err
 		}
+		read := rest[:len(rest)-s.fs.NArg()]
 		rest = s.fs.Args()
+		if err != nil {
+			s.restore(read)
+		}
 		if err == nil && len(rest) > 0 {
 			err = fmt.Errorf("unexpected argument: word %d behind rlserver is no flag", len(args)-len(rest)+1)
 			rest = rest[1:]
@@ -104,6 +109,22 @@ func (s *settings) readFile(name string) {
 func (s *settings) set(f *flag.Flag, value, where string) {
 	if err := s.fs.Set(f.Name, value); err != nil {
 		s.bad("invalid value %q for %s: %w", value, where, err)
+		_ = f.Value.Set(f.DefValue) // see restore
+	}
+}
+
+// restore gives the last flag among words its default again: one that was
+// refused is left at 0, which may look like a further mistake.
+func (s *settings) restore(words []string) {
+	for _, word := range slices.Backward(words) {
+		if !strings.HasPrefix(word, "-") {
+			continue
+		}
+		name, _, _ := strings.Cut(strings.TrimLeft(word, "-"), "=")
+		if f := s.fs.Lookup(name); f != nil {
+			_ = f.Value.Set(f.DefValue)
+		}
+		return
 	}
 }
 
