@@ -59,6 +59,22 @@ func TestMaxClientsPerAddr(t *testing.T) {
 	f.dial(t).ask(ping, "+PONG\r\n")
 }
 
+// Those of an address are counted down one by one.
+func TestMaxClientsPerAddrLeave(t *testing.T) {
+	f := start(t, func(c *server.Config) {
+		c.MaxClientsPerAddr = 2
+		c.Handler.(*handler).password = true
+	})
+	first, second := f.dial(t), f.dial(t)
+	first.ask(ping, "+PONG\r\n")
+	second.ask(ping, "+PONG\r\n")
+	first.Close()
+	expectNext(t, f.closed, server.ReasonPeer)
+	third := f.dial(t)
+	third.ask(ping, "+PONG\r\n")
+	f.dial(t).expect(tooMany)
+}
+
 // Without a password nobody is a stranger.
 func TestMaxClientsPerAddrOpen(t *testing.T) {
 	f := start(t, func(c *server.Config) { c.MaxClientsPerAddr = 1 })
@@ -192,6 +208,20 @@ func TestValidate(t *testing.T) {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%q is not in: %v", part, err)
 		}
+	}
+}
+
+func TestValidateLeast(t *testing.T) {
+	f := newFixture(t)
+	cfg := f.cfg
+	cfg.MaxClients, cfg.MaxClientsPerAddr, cfg.KeepAlive = 1, 0, 0
+	cfg.CommandTimeout, cfg.WriteTimeout, cfg.HandshakeTimeout = 1, 1, 1
+	if err := cfg.Validate(); err != nil {
+		t.Error(err)
+	}
+	cfg.MaxClients, cfg.CommandTimeout, cfg.WriteTimeout, cfg.HandshakeTimeout = 0, 0, 0, 0
+	if err := cfg.Validate(); err == nil || strings.Count(err.Error(), "\n") != 3 {
+		t.Errorf("got %v, want four problems", err)
 	}
 }
 

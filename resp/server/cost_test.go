@@ -43,32 +43,54 @@ func TestNoAllocations(t *testing.T) {
 // stack of 4: 10,000 of them, as pools keep, fit beside a limiter's keys. What
 // is measured holds the client's end too, and what the race detector adds.
 func TestIdleMemory(t *testing.T) {
-	const clients, most = 200, 16 << 10
+	const clients, most = 200, 20 << 10
 	synctest.Test(t, func(t *testing.T) {
 		f, ln := newFixture(t), newPipes()
 		f.serve(t, ln)
 		before := memory()
 		conns := make([]net.Conn, clients)
-		reply := make([]byte, len(pongs(3000)))
 		for i := range conns {
 			conns[i] = ln.dial(t).Conn
-			go func() { _, _ = io.WriteString(conns[i], pings(3000)) }() // a failure shows in what is read
-			if _, err := io.ReadFull(conns[i], reply); err != nil {
-				t.Fatal(err)
+		}
+		reply := make([]byte, len(pongs(3000)))
+		for range 2 { // they can be busy again, and quiet again
+			for _, c := range conns {
+				go func() { _, _ = io.WriteString(c, pings(3000)) }() // a failure shows in what is read
+				if _, err := io.ReadFull(c, reply); err != nil {
+					t.Fatal(err)
+				}
+			}
+			busy := memory() - before
+			<-time.After(10 * time.Second)
+			synctest.Wait()
+			idle := memory() - before
+			t.Logf("%d bytes when busy, %d when idle", busy/clients, idle/clients)
+			if idle/clients > most {
+				t.Errorf("an idle connection costs %d bytes, want at most %d", idle/clients, most)
+			}
+			if busy < 2*idle {
+				t.Errorf("busy connections cost %d bytes, idle ones %d: that shows nothing", busy/clients, idle/clients)
 			}
 		}
-		busy := memory() - before
-		<-time.After(10 * time.Second)
-		synctest.Wait()
-		idle := memory() - before
-		t.Logf("%d bytes when busy, %d when idle", busy/clients, idle/clients)
-		if idle/clients > most {
-			t.Errorf("an idle connection costs %d bytes, want at most %d", idle/clients, most)
-		}
-		if busy < 2*idle {
-			t.Errorf("busy connections cost %d bytes, idle ones %d: that shows nothing", busy/clients, idle/clients)
-		}
 		runtime.KeepAlive(conns)
+	})
+}
+
+// A connection that has something to keep, an open transaction, is not asked
+// over and over to give it back.
+func TestRestOnce(t *testing.T) {
+	inTime(t, func(t *testing.T, _ *fixture, ln *pipes) {
+		var c *counted
+		p := ln.dial(t, func(nc net.Conn) net.Conn {
+			c = &counted{Conn: nc}
+			return c
+		})
+		p.ask("QUEUE "+strings.Repeat("x", 4000)+"\r\n", "+OK\r\n+QUEUED\r\n")
+		<-time.After(time.Hour)
+		if n := c.reads.Load(); n > 20 {
+			t.Errorf("%d reads for one command in an hour", n)
+		}
+		p.ask("QUEUE x\r\n", "-ERR MULTI calls can not be nested\r\n+QUEUED\r\n")
 	})
 }
 

@@ -25,6 +25,7 @@ type fixture struct {
 	handler *handler
 	cfg     server.Config
 	addr    string // of its first listener, where that is a TCP one
+	opened  chan resp.ClientInfo
 	closed  chan server.Reason
 	refused chan server.Reason
 	panics  chan resp.ClientInfo
@@ -38,6 +39,7 @@ func newFixture(tb testing.TB, change ...func(*server.Config)) *fixture {
 	const events = 100 // more than a test has
 	f := &fixture{
 		handler: newHandler(),
+		opened:  make(chan resp.ClientInfo, events),
 		closed:  make(chan server.Reason, events),
 		refused: make(chan server.Reason, events),
 		panics:  make(chan resp.ClientInfo, events),
@@ -48,6 +50,7 @@ func newFixture(tb testing.TB, change ...func(*server.Config)) *fixture {
 	f.cfg.Now = func() int64 { return time.Now().UnixNano() }
 	f.cfg.Deadline = func(from time.Duration) time.Time { return time.Now().Add(from) }
 	f.cfg.Events = server.Events{
+		Opened:  func(peer resp.ClientInfo) { report(f.opened, peer) },
 		Closed:  func(_ resp.ClientInfo, why server.Reason) { report(f.closed, why) },
 		Refused: func(_ string, why server.Reason) { report(f.refused, why) },
 		Accept:  func(err error) { report(f.errs, err) },

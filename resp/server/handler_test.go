@@ -17,12 +17,16 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 type handler struct {
 	password bool // clients begin as strangers
 
+	held    chan struct{} // a command has begun to wait
+	unblock chan struct{}
+
 	mu    sync.Mutex
 	waits []func() // wakes the commands that wait
-	held  chan struct{}
 }
 
-func newHandler() *handler { return &handler{held: make(chan struct{}, 100)} }
+func newHandler() *handler {
+	return &handler{held: make(chan struct{}, 100), unblock: make(chan struct{})}
+}
 
 func (h *handler) Open(s *resp.Session) { s.Authenticated = !h.password }
 
@@ -50,6 +54,13 @@ func (h *handler) Command(s *resp.Session, w *resp.Writer, args [][]byte, _ int6
 			panic(err)
 		}
 		w.BulkString(strings.Repeat("x", n))
+	case "QUEUE": // begins a transaction that queues its argument
+		s.Multi(w)
+		s.Queue(w, args)
+	case "BLOCK": // holds the goroutine of the connection
+		h.held <- struct{}{}
+		<-h.unblock
+		w.Simple("OK")
 	case "HOLD": // answers when release is called
 		s.Wait(pending{h})
 	case "BOOM":
@@ -75,7 +86,7 @@ func (h *handler) release() {
 	h.waits = nil
 }
 
-// pending is a command that waits. Each that has begun to is told to held.
+// pending is a command that waits.
 type pending struct{ h *handler }
 
 func (p pending) Start(wake func()) {

@@ -14,6 +14,12 @@ func TestServe(t *testing.T) {
 	f := start(t)
 	p := f.dial(t)
 	p.ask(ping, "+PONG\r\n")
+	if st, want := f.Stats(), (server.Stats{Clients: 1, Accepted: 1, BytesRead: 14, BytesWritten: 7}); st != want {
+		t.Errorf("stats %+v, want %+v", st, want)
+	}
+	if peer := next(t, f.opened); peer.ID != 1 || peer.RemoteAddr != p.LocalAddr().String() {
+		t.Errorf("opened %+v", peer)
+	}
 	p.ask("PING\r\nECHO \"a b\"\r\n"+pings(3), "+PONG\r\n$3\r\na b\r\n"+pongs(3))
 	p.ask("QUIT\r\n", "+OK\r\n")
 	p.expectEnd()

@@ -143,6 +143,23 @@ func TestKill(t *testing.T) {
 	})
 }
 
+// Who is killed twice, since its handler has not noticed yet, counts once.
+func TestKillTwice(t *testing.T) {
+	inTime(t, func(t *testing.T, f *fixture, ln *pipes) {
+		p := ln.dial(t)
+		p.send("BLOCK\r\n")
+		<-f.handler.held
+		for _, want := range []int{1, 0} {
+			if n := f.Kill(func(resp.ClientInfo) bool { return true }); n != want {
+				t.Errorf("killed %d, want %d", n, want)
+			}
+		}
+		close(f.handler.unblock)
+		p.expectEnd()
+		expectNext(t, f.closed, server.ReasonKilled)
+	})
+}
+
 // Replies before a command that waits leave without it; those behind it wait.
 func TestWait(t *testing.T) {
 	inTime(t, func(t *testing.T, f *fixture, ln *pipes) {
