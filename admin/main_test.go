@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"sync"
@@ -97,11 +96,12 @@ func newServer(t *testing.T, cfg Config) *Server {
 // the URL without a slash at its end.
 func serve(t *testing.T, cfg Config) string {
 	t.Helper()
-	ln, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := newServer(t, cfg)
+	return serveServer(t, newServer(t, cfg))
+}
+
+func serveServer(t *testing.T, s *Server) string {
+	t.Helper()
+	ln := listen(t)
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ln) }()
 	t.Cleanup(func() {
