@@ -1,9 +1,11 @@
 package admin
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"strings"
 	"testing"
 )
 
@@ -12,17 +14,17 @@ func mustAddrPort(s string) netip.AddrPort { return netip.MustParseAddrPort(s) }
 // TestAccess: who may ask what, from here and from elsewhere.
 func TestAccess(t *testing.T) {
 	// users has an admin and a reader; open says what those may who name nobody.
-	users := func(open Role) func(user, password string) Role {
-		return func(user, password string) Role {
+	users := func(open Role) func(user, password string) Visitor {
+		return func(user, password string) Visitor {
 			switch {
 			case user == "":
-				return open
+				return Visitor{Role: open}
 			case user == "admin" && password == "secret":
-				return RoleAdmin
+				return Visitor{Role: RoleAdmin}
 			case user == "default" && password == "word":
-				return RoleReader
+				return Visitor{Role: RoleReader}
 			}
-			return RoleNobody
+			return Visitor{}
 		}
 	}
 	const (
@@ -35,7 +37,7 @@ func TestAccess(t *testing.T) {
 	)
 	for _, test := range []struct {
 		name           string
-		access         func(user, password string) Role
+		access         func(user, password string) Visitor
 		user, password string
 		peer           string
 		page, pprof    int
@@ -62,7 +64,7 @@ func TestAccess(t *testing.T) {
 			s := newServer(t, cfg)
 			for path, want := range map[string]int{
 				"/": test.page, "/live": test.page, "/metrics": test.page,
-				"/debug/pprof/": test.pprof, "/debug/pprof/cmdline": test.pprof, "/debug/pprof/symbol": test.pprof,
+				"/debug/pprof/": test.pprof, "/debug/pprof/symbol": test.pprof,
 				"/debug/pprof/goroutine": test.pprof, "/debug/pprof/profile?seconds=0.001": test.pprof,
 				"/healthz": ok, "/readyz": ok, "/page.css": ok,
 			} {
@@ -87,11 +89,11 @@ func TestAccess(t *testing.T) {
 
 func TestBadCredentials(t *testing.T) {
 	cfg := config(newFakeNode())
-	cfg.Access = func(user, _ string) Role {
+	cfg.Access = func(user, _ string) Visitor {
 		if user != "" {
 			t.Errorf("user %q was asked for", user)
 		}
-		return RoleNobody
+		return Visitor{}
 	}
 	s := newServer(t, cfg)
 	for _, header := range []string{"Basic", "Basic !!!", "Basic Zm9v", "Bearer abc", "basic  Og==", "Digest x"} {
@@ -99,6 +101,41 @@ func TestBadCredentials(t *testing.T) {
 		r.Header.Set("Authorization", header)
 		if w := ask(s, r, "127.0.0.1:5000", "127.0.0.1:8379"); w.Code != http.StatusUnauthorized {
 			t.Errorf("%q: status %d", header, w.Code)
+		}
+	}
+}
+
+// TestKeysOfAVisitor: who may only name some keys is shown no others.
+func TestKeysOfAVisitor(t *testing.T) {
+	node := newFakeNode()
+	for i := range 50 {
+		node.asked = append(node.asked, TopKey{fmt.Sprintf("other:%02d", i), 100}, TopKey{fmt.Sprintf("mine:%02d", i), 50})
+	}
+	cfg := config(node)
+	cfg.Access = func(user, _ string) Visitor {
+		if user == "some" {
+			return Visitor{Role: RoleReader, Sees: func(key string) bool { return strings.HasPrefix(key, "mine:") }}
+		}
+		return Visitor{Role: RoleReader}
+	}
+	s := newServer(t, cfg)
+	for user, want := range map[string][]string{
+		"some": {"mine:00", "mine:01", "mine:09"},
+		"all":  {"other:00", "mine:00", "other:04", "mine:04"},
+	} {
+		r := newRequest("/live", "localhost")
+		r.SetBasicAuth(user, "x")
+		page := ask(s, r, "127.0.0.1:5000", "127.0.0.1:8379").Body.String()
+		for _, key := range want {
+			if !strings.Contains(page, ">"+key+"<") {
+				t.Errorf("%s is not shown %s", user, key)
+			}
+		}
+		if n := strings.Count(page, `<bdi class="name"`); n != topShown {
+			t.Errorf("%s is shown %d keys", user, n)
+		}
+		if user == "some" && strings.Contains(page, "other:") {
+			t.Error("a foreign key is shown")
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -110,13 +111,17 @@ func sameOrigin(r *http.Request) bool {
 		(origin.Scheme == "http" || origin.Scheme == "https") && strings.EqualFold(origin.Host, r.Host)
 }
 
+// visitorKey is where a request's context has the Visitor.
+type visitorKey struct{}
+
 // allow lets those through to next whose role is least or higher.
 func (s *Server) allow(least Role, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		switch role, known := s.role(r); {
-		case role >= least:
-			next.ServeHTTP(w, r)
-		case known && role > RoleNobody:
+		visitor, named := s.visitor(r)
+		switch {
+		case visitor.Role >= least:
+			next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), visitorKey{}, visitor)))
+		case named && visitor.Role > RoleNobody:
 			s.refused.auth.Add(1)
 			say(w, http.StatusForbidden, "this user may not see this")
 		default:
@@ -127,24 +132,24 @@ func (s *Server) allow(least Role, next http.Handler) http.Handler {
 	})
 }
 
-// role is what the sender of a request may see, and whether they said who they
-// are. Who did not never sees profiles from another machine.
-func (s *Server) role(r *http.Request) (role Role, known bool) {
-	user, password, known := r.BasicAuth()
+// visitor is what the sender of a request may see, and whether they said who
+// they are. Who did not never sees profiles from another machine.
+func (s *Server) visitor(r *http.Request) (v Visitor, named bool) {
+	user, password, named := r.BasicAuth()
 	switch {
 	case s.cfg.Access == nil:
-		role = RoleAdmin
-	case known && user == "":
-		role = RoleNobody // "" stands for those who name no user
-	case known:
+		v.Role = RoleAdmin
+	case named && user == "":
+		return Visitor{}, true // "" stands for those who name no user
+	case named:
 		return s.cfg.Access(user, password), true
 	default:
-		role = s.cfg.Access("", "")
+		v = s.cfg.Access("", "")
 	}
-	if role == RoleAdmin && !local(r) {
-		role = RoleReader
+	if v.Role == RoleAdmin && !local(r) {
+		v.Role = RoleReader
 	}
-	return role, known
+	return v, named
 }
 
 // local says whether a request came from this machine.

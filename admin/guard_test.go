@@ -136,7 +136,7 @@ func TestMethodsAndBodies(t *testing.T) {
 
 func TestSecurityHeaders(t *testing.T) {
 	cfg := config(newFakeNode())
-	cfg.Access = func(string, string) Role { return RoleNobody }
+	cfg.Access = func(string, string) Visitor { return Visitor{} }
 	for name, s := range map[string]*Server{"open": newServer(t, config(newFakeNode())), "closed": newServer(t, cfg)} {
 		for _, path := range []string{"/", "/live", "/metrics", "/healthz", "/page.js", "/debug/pprof/", "/nothing"} {
 			w := ask(s, httptest.NewRequest(http.MethodGet, "http://localhost"+path, http.NoBody), "127.0.0.1:5000", "127.0.0.1:8379")

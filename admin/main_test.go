@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
+	"slices"
 	"sync"
 	"testing"
 
@@ -63,7 +64,7 @@ func (n *fakeNode) TopAsked(most int) []TopKey  { return n.top(&n.asked, most) }
 func (n *fakeNode) top(keys *[]TopKey, most int) []TopKey {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return (*keys)[:min(most, len(*keys))]
+	return slices.Clone((*keys)[:min(most, len(*keys))])
 }
 
 func (n *fakeNode) Ready() error {

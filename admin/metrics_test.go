@@ -189,11 +189,11 @@ func TestStrangeNames(t *testing.T) {
 func TestRefusalsAreCounted(t *testing.T) {
 	cfg := config(newFakeNode())
 	closed := false
-	cfg.Access = func(string, string) Role {
+	cfg.Access = func(string, string) Visitor {
 		if closed {
-			return RoleNobody
+			return Visitor{}
 		}
-		return RoleReader
+		return Visitor{Role: RoleReader}
 	}
 	s := newServer(t, cfg)
 	knock := func(path, host, origin string) string {

@@ -5,6 +5,7 @@ import (
 	"embed"
 	"html/template"
 	"net/http"
+	"slices"
 	"strconv"
 	"time"
 
@@ -14,8 +15,12 @@ import (
 //go:embed web
 var web embed.FS
 
-// topShown is how many keys each list of the page has.
-const topShown = 10
+// The lists of the page have topShown keys, of topAsked that are looked
+// through for such as the visitor may see.
+const (
+	topShown = 10
+	topAsked = 100
+)
 
 // page is the status page for people.
 type page struct {
@@ -29,12 +34,13 @@ func newPage(s *Server) (*page, error) {
 }
 
 // whole is the page; live is the part of it that changes, for page.js.
-func (p *page) whole(w http.ResponseWriter, _ *http.Request) { p.render(w, "page.html") }
-func (p *page) live(w http.ResponseWriter, _ *http.Request)  { p.render(w, "live.html") }
+func (p *page) whole(w http.ResponseWriter, r *http.Request) { p.render(w, r, "page.html") }
+func (p *page) live(w http.ResponseWriter, r *http.Request)  { p.render(w, r, "live.html") }
 
-func (p *page) render(w http.ResponseWriter, name string) {
+func (p *page) render(w http.ResponseWriter, r *http.Request, name string) {
+	visitor, _ := r.Context().Value(visitorKey{}).(Visitor)
 	var out bytes.Buffer
-	if err := p.template.ExecuteTemplate(&out, name, p.server.view()); err != nil {
+	if err := p.template.ExecuteTemplate(&out, name, p.server.view(visitor.Sees)); err != nil {
 		p.server.cfg.Log.Error("the status page cannot be shown", "err", err)
 		say(w, http.StatusInternalServerError, "the page cannot be shown; the log says why")
 		return
@@ -85,14 +91,14 @@ type keyRow struct {
 	Key, Count string
 	Bytes      string // its length, where the text does not show it
 	Long       bool   // it may have to be scrolled
-	Share      int    // 0 to 100, of the highest count
+	Share      int    // 1 to 100, of the highest count
 }
 
 // notice is a counter that should be 0, and is not.
 type notice struct{ Count, Text string }
 
-// view reads everything once.
-func (s *Server) view() *view {
+// view reads everything once. sees says which keys may be shown; nil: all.
+func (s *Server) view(sees func(key string) bool) *view {
 	snapshot, now := s.cfg.Node.Snapshot(), s.cfg.Now()
 	l := s.history.lately(sampleOf(&snapshot, now))
 	v := &view{
@@ -108,8 +114,8 @@ func (s *Server) view() *view {
 		RSS:           size(snapshot.MemoryRSS), Heap: size(snapshot.MemoryHeap),
 		Clients: grouped(snapshot.Clients), MaxClients: grouped(snapshot.MaxClients), Accepted: grouped(snapshot.Accepted),
 		Algorithms: algorithmRows(&snapshot),
-		Denied:     keyRows(s.cfg.Node.TopDenied(topShown)),
-		Asked:      keyRows(s.cfg.Node.TopAsked(topShown)),
+		Denied:     keyRows(s.cfg.Node.TopDenied(topAsked), sees),
+		Asked:      keyRows(s.cfg.Node.TopAsked(topAsked), sees),
 		Notices:    notices(&snapshot),
 	}
 	if err := s.cfg.Node.Ready(); err != nil {
@@ -146,7 +152,11 @@ func algorithmRows(s *Snapshot) (rows []algorithmRow) {
 // plainKey is the length, in bytes, up to which a key is surely seen whole.
 const plainKey = 64
 
-func keyRows(keys []TopKey) []keyRow {
+func keyRows(keys []TopKey, sees func(key string) bool) []keyRow {
+	if sees != nil {
+		keys = slices.DeleteFunc(keys, func(k TopKey) bool { return !sees(k.Key) })
+	}
+	keys = keys[:min(len(keys), topShown)]
 	rows := make([]keyRow, len(keys))
 	for i, k := range keys {
 		row := keyRow{Key: readable(k.Key), Count: grouped(k.Count)}
@@ -155,7 +165,7 @@ func keyRows(keys []TopKey) []keyRow {
 			row.Bytes = strconv.Itoa(len(k.Key)) + " bytes"
 		}
 		if highest := keys[0].Count; highest > 0 {
-			row.Share = int(k.Count * 100 / highest)
+			row.Share = int(max(k.Count*100/highest, 1))
 		}
 		rows[i] = row
 	}

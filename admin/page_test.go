@@ -98,9 +98,9 @@ func TestPageWords(t *testing.T) {
 	page := render(t, s, "/")
 	for _, want := range []string{
 		"<title>node-1 – rlserver</title>", ">ready</p>", "rlserver 1.2.3", "up 1m 0s",
-		"<dd>12</dd>", "16,384", "1 MB", "0.1 % of 1 GB", "20 MB", "heap 5 MB", "of 10,000",
+		"<dd>12</dd>", "16,384", "1 MB", "0.1 % of 1 GB", "20 MB", "heap 5 MB", "of 10,000; 5 so far",
 		`<th scope="row">token-bucket</th><td class="number">50</td><td class="number">20</td><td class="number">28.6</td>`,
-		"None in the last minute.",
+		"None of late.",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page does not say %s", want)
@@ -157,7 +157,7 @@ func TestRatesOnThePage(t *testing.T) {
 			<-tick.C
 			synctest.Wait()
 		}
-		v := s.view()
+		v := s.view(nil)
 		if v.PerSecond != "100" || v.DeniedPerSecond != "25.0" || v.DeniedPercent != "25" || v.LastMinute != "6,000" {
 			t.Errorf("%s per second, %s denied, %s %% of %s", v.PerSecond, v.DeniedPerSecond, v.DeniedPercent, v.LastMinute)
 		}

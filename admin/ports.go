@@ -9,7 +9,7 @@ type Node interface {
 	// Snapshot is what the node is and how it fares.
 	Snapshot() Snapshot
 	// TopDenied and TopAsked are at most n keys of the last one to two
-	// minutes, the highest count first.
+	// minutes, the highest count first. The caller may change the slices.
 	TopDenied(n int) []TopKey
 	TopAsked(n int) []TopKey
 	// Ready is nil if the node may be sent requests, else why not.

@@ -40,8 +40,7 @@ func (s *Server) routes() (http.Handler, error) {
 	everybody("/page.css", page.file("page.css", "text/css; charset=utf-8"))
 	everybody("/page.js", page.file("page.js", "text/javascript; charset=utf-8"))
 	everybody("/favicon.svg", page.file("favicon.svg", "image/svg+xml"))
-	profile("/debug/pprof/", pprof.Index)
-	profile("/debug/pprof/cmdline", pprof.Cmdline)
+	profile("/debug/pprof/", pprof.Index) // without cmdline: it may hold a password
 	profile("/debug/pprof/profile", pprof.Profile)
 	profile("/debug/pprof/symbol", pprof.Symbol)
 	profile("/debug/pprof/trace", pprof.Trace)

@@ -17,21 +17,28 @@ type Config struct {
 	Now  func() int64 // Unix nanoseconds
 	Log  *slog.Logger
 
-	// Access says what a user may do; "" is whoever names none. Nil: everybody
-	// may do everything, and only loopback is served.
-	Access func(user, password string) Role
+	// Access says what a user may see; "" is whoever names none. Nil: everybody
+	// may see everything, and only loopback is served.
+	Access func(user, password string) Visitor
 	// Hosts are names and addresses, besides those of loopback and the address
 	// that is bound, by which the server may be called.
 	Hosts []string
 }
 
-// Role is what somebody may see. A higher one includes those below.
+// Visitor is what somebody may see.
+type Visitor struct {
+	Role Role
+	Sees func(key string) bool // nil: every key
+}
+
+// Role is what kind of things somebody may see. A higher one includes those
+// below.
 type Role int
 
 // The roles.
 const (
 	RoleNobody Role = iota // health alone
-	RoleReader             // metrics and the status page, which shows keys
+	RoleReader             // metrics and the status page
 	RoleAdmin              // profiles
 )
 

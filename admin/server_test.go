@@ -47,7 +47,7 @@ func TestUnknownPaths(t *testing.T) {
 	for path, want := range map[string]int{
 		"/nothing": http.StatusNotFound, "/page.html": http.StatusNotFound, "/web/live.html": http.StatusNotFound,
 		"/metrics/": http.StatusNotFound, "/healthz/x": http.StatusNotFound,
-		"/debug/pprof/nothing": http.StatusNotFound, "/debug/vars": http.StatusNotFound,
+		"/debug/pprof/nothing": http.StatusNotFound, "/debug/pprof/cmdline": http.StatusNotFound, "/debug/vars": http.StatusNotFound,
 		"//": http.StatusTemporaryRedirect, "/x/../metrics": http.StatusTemporaryRedirect,
 	} {
 		w := ask(s, httptest.NewRequest(http.MethodGet, "http://localhost"+path, http.NoBody), "127.0.0.1:5000", "127.0.0.1:8379")
@@ -100,10 +100,10 @@ func TestShutdownCuts(t *testing.T) {
 	entered, leave := make(chan struct{}), make(chan struct{})
 	defer close(leave)
 	cfg := config(newFakeNode())
-	cfg.Access = func(string, string) Role {
+	cfg.Access = func(string, string) Visitor {
 		close(entered)
 		<-leave
-		return RoleAdmin
+		return Visitor{Role: RoleAdmin}
 	}
 	s := newServer(t, cfg)
 	served := make(chan error, 1)

@@ -80,21 +80,23 @@ func (d *sideDoor) String() string {
 
 // httpAccess is what the users of the Redis doors may see now. Where nobody
 // needs a password, whoever names no user may see everything.
-func httpAccess(users func() *commands.Users) func(user, password string) admin.Role {
-	return func(name, password string) admin.Role {
+func httpAccess(users func() *commands.Users) func(user, password string) admin.Visitor {
+	return func(name, password string) (v admin.Visitor) {
 		user := users().Initial()
 		if name != "" {
 			user, _ = users().Authenticate([]byte(name), []byte(password))
 		}
-		switch {
-		case user == nil:
-			return admin.RoleNobody
-		case user.Runs(commands.CategoryAdmin):
-			return admin.RoleAdmin
-		case user.Runs(commands.CategoryRead):
-			return admin.RoleReader
+		if user == nil {
+			return v
 		}
-		return admin.RoleNobody
+		v.Sees = func(key string) bool { return user.Reaches([]byte(key)) }
+		switch {
+		case user.Runs(commands.CategoryAdmin):
+			v.Role = admin.RoleAdmin
+		case user.Runs(commands.CategoryRead):
+			v.Role = admin.RoleReader
+		}
+		return v
 	}
 }
 
