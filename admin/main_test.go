@@ -55,7 +55,10 @@ func (n *fakeNode) set(change func(*fakeNode)) {
 func (n *fakeNode) Snapshot() Snapshot {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.snapshot
+	s := n.snapshot
+	s.Commands, s.Errors = slices.Clone(s.Commands), slices.Clone(s.Errors)
+	s.Refused, s.Closed = slices.Clone(s.Refused), slices.Clone(s.Closed)
+	return s
 }
 
 func (n *fakeNode) TopDenied(most int) []TopKey { return n.top(&n.denied, most) }
