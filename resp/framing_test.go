@@ -88,7 +88,7 @@ func framings() []framing {
 		{"line of a no-break space", "\xc2\xa0\r\n", "-ERR unknown command '\xc2\xa0', with args beginning with: \r\n", read, ""},
 		{"double quotes", `ECHO "a b"` + "\r\n", "$3\r\na b\r\n", read, ""},
 		{"escapes", `ECHO "\n\r\t\b\a\"\\\q"` + "\r\n", "$8\r\n\n\r\t\b\a\"\\q\r\n", read, ""},
-		{"hex", `ECHO "\x00\x4a\xfF"` + "\r\n", "$3\r\n\x00J\xff\r\n", read, ""},
+		{"hex", `ECHO "\x00\x4a\xfF\x9A"` + "\r\n", "$4\r\n\x00J\xff\x9a\r\n", read, ""},
 		{"half a hex", `ECHO "\x4\xg1"` + "\r\n", "$5\r\nx4xg1\r\n", read, ""},
 		{"single quotes", `ECHO 'a "b\n'` + "\r\n", "$6\r\na \"b\\n\r\n", read, ""},
 		{"quote in single quotes", `ECHO 'it\'s'` + "\r\n", "$4\r\nit's\r\n", read, ""},

@@ -20,7 +20,8 @@ type handler struct {
 	open     func(*resp.Session)
 	onSettle func()
 	replace  func(*resp.Writer)
-	maxBig   int // bounds BIG; 0: no bound
+	maxBig   int      // bounds BIG; 0: no bound
+	trace    []string // of commands, once one was isolated
 }
 
 func (h *handler) Open(s *resp.Session) {
@@ -46,7 +47,7 @@ func (h *handler) Command(s *resp.Session, w *resp.Writer, args [][]byte, _ int6
 }
 
 func known(name string) bool {
-	return slices.Contains([]string{"PING", "ECHO", "AUTH", "HELLO", "CLIENT", "DECIDE", "WAIT", "BOOM", "BIG", "NULL", "KILLME"}, name)
+	return slices.Contains([]string{"PING", "ECHO", "AUTH", "HELLO", "CLIENT", "DECIDE", "WAIT", "BOOM", "BIG", "NULL", "KILLME", "ISOLATE"}, name)
 }
 
 func (h *handler) run(s *resp.Session, w *resp.Writer, name string, args [][]byte) {
@@ -54,7 +55,14 @@ func (h *handler) run(s *resp.Session, w *resp.Writer, name string, args [][]byt
 		w.Error("ERR too few arguments")
 		return
 	}
+	if h.trace != nil {
+		h.trace = append(h.trace, name)
+	}
 	switch name {
+	case "ISOLATE":
+		h.trace = append(h.trace, "isolated")
+		s.Isolate(func() { h.trace = append(h.trace, "released") })
+		w.Simple("OK")
 	case "PING":
 		w.Simple("PONG")
 	case "ECHO":
