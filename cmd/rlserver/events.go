@@ -7,10 +7,14 @@ import (
 	"github.com/rlserver/rlserver/resp/server"
 )
 
-// socketEvents logs what happens to connections.
+// socketEvents logs what happens to connections. Of a normal one only debug
+// tells.
 func socketEvents(log *slog.Logger) server.Events {
 	return server.Events{
 		Closed: func(peer resp.ClientInfo, why server.Reason) {
+			if why == server.ReasonHandshake {
+				log.Warn("TLS handshake failed or took too long", "addr", peer.RemoteAddr)
+			}
 			log.Debug("connection closed", "addr", peer.RemoteAddr, "id", peer.ID, "why", string(why))
 		},
 		Refused: func(addr string, why server.Reason) {
