@@ -34,8 +34,6 @@ type Snapshot struct {
 
 	Decisions [limit.AlgorithmCount]Outcomes
 	Latency   Histogram
-	Commands  []CommandCount // bounded: the commands that exist
-	Errors    []Count        // by code; bounded by who counts
 
 	Clients, MaxClients     int64
 	Accepted                uint64
@@ -62,14 +60,6 @@ type Outcomes struct{ Allowed, Denied uint64 }
 type Count struct {
 	Name string
 	N    uint64
-}
-
-// CommandCount counts the runs of one command.
-type CommandCount struct {
-	Name     string // as in RL.HELP, in lower case
-	Calls    uint64
-	Rejected uint64 // before it ran: arity, access
-	Failed   uint64 // it ran, and answered an error
 }
 
 // decisions sums up all algorithms.
