@@ -50,7 +50,7 @@ func startBrowser(t *testing.T) *browser {
 	}
 	theirIn, ourOut := pipe(t)
 	ourIn, theirOut := pipe(t)
-	cmd := exec.Command(program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", //nolint:gosec,noctx // it is Chromium; the cleanup ends it
+	cmd := exec.Command(program, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
 		"--host-resolver-rules=MAP rebound.test 127.0.0.1", "--user-data-dir="+t.TempDir(), "--remote-debugging-pipe")
 	cmd.ExtraFiles = []*os.File{theirIn, theirOut} // descriptors 3 and 4

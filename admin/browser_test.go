@@ -124,7 +124,7 @@ func TestPageStaysLive(t *testing.T) {
 	if err := s.Shutdown(t.Context()); err != nil {
 		t.Error(err)
 	}
-	<-served
+	stopped(t, served)
 	p.until(`!document.getElementById("stale").hidden && document.getElementById("stale").textContent.startsWith("Not up to date since")`)
 }
 

@@ -109,11 +109,17 @@ func serveServer(t *testing.T, s *Server) string {
 		if err := s.Shutdown(context.Background()); err != nil {
 			t.Error(err)
 		}
-		if err := <-served; !errors.Is(err, http.ErrServerClosed) {
-			t.Errorf("Serve returned %v", err)
-		}
+		stopped(t, served)
 	})
 	return "http://" + ln.Addr().String()
+}
+
+// stopped waits for Serve to return as it does after Shutdown.
+func stopped(t *testing.T, served <-chan error) {
+	t.Helper()
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		t.Errorf("Serve returned %v", err)
+	}
 }
 
 // get asks over a connection of its own, and returns the body and the answer.
@@ -128,7 +134,7 @@ func get(t *testing.T, url string) (string, *http.Response) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Body.Close() //nolint:errcheck // it was read
+	defer answer.Body.Close()
 	body, err := io.ReadAll(answer.Body)
 	if err != nil {
 		t.Fatal(err)

@@ -139,8 +139,8 @@ func TestRatesOnThePage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		node := newFakeNode()
 		cfg := config(node)
-		begun := time.Now()                                                       //nolint:forbidigo // the bubble's clock
-		cfg.Now = func() int64 { return start + time.Since(begun).Nanoseconds() } //nolint:forbidigo // the bubble's clock
+		begun := time.Now()
+		cfg.Now = func() int64 { return start + time.Since(begun).Nanoseconds() }
 		s := newServer(t, cfg)
 		served := make(chan error, 1)
 		go func() { served <- s.Serve(newPipeListener()) }()
@@ -173,7 +173,7 @@ func TestRatesOnThePage(t *testing.T) {
 		if err := s.Shutdown(t.Context()); err != nil {
 			t.Error(err)
 		}
-		<-served
+		stopped(t, served)
 	})
 }
 

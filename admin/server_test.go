@@ -89,9 +89,7 @@ func TestShutdownEndsProfiles(t *testing.T) {
 	if err := s.Shutdown(ctx); err != nil {
 		t.Error(err)
 	}
-	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
-		t.Error(err)
-	}
+	stopped(t, served)
 }
 
 // TestShutdownCuts: a request that never ends is cut when the time is over.
@@ -119,7 +117,7 @@ func TestShutdownCuts(t *testing.T) {
 	if _, err := conn.Read(make([]byte, 1)); err == nil {
 		t.Error("the connection lives")
 	}
-	<-served
+	stopped(t, served)
 }
 
 func TestOnlyLoopbackWithoutUsers(t *testing.T) {
@@ -157,18 +155,18 @@ func TestSlowPeers(t *testing.T) {
 				served := make(chan error, 1)
 				go func() { served <- s.Serve(ln) }()
 				conn := ln.dial()
-				begun := time.Now() //nolint:forbidigo // the bubble's clock
+				begun := time.Now()
 				go func() { _, _ = io.WriteString(conn, test.send) }()
 				if _, err := io.Copy(io.Discard, conn); err != nil {
 					t.Error(err)
 				}
-				if took := time.Since(begun); took != test.after { //nolint:forbidigo // the bubble's clock
+				if took := time.Since(begun); took != test.after {
 					t.Errorf("cut after %s, want %s", took, test.after)
 				}
 				if err := s.Shutdown(t.Context()); err != nil {
 					t.Error(err)
 				}
-				<-served
+				stopped(t, served)
 			})
 		})
 	}
@@ -186,7 +184,7 @@ func TestHeadersAreBounded(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer answer.Body.Close() //nolint:errcheck // nothing is read from it
+	defer answer.Body.Close()
 	if answer.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
 		t.Errorf("status %d", answer.StatusCode)
 	}

@@ -120,10 +120,10 @@ func TestMetricsAreExported(t *testing.T) {
 // TestTakenDefault: a node whose default address is taken decides without a
 // status page. One that was set must be free: TestTakenDoors.
 func TestTakenDefault(t *testing.T) {
-	ln, err := net.Listen("tcp", "127.0.0.1:8379") //nolint:noctx // it waits for nothing
+	ln, err := net.Listen("tcp", "127.0.0.1:8379")
 	switch {
 	case err == nil:
-		defer ln.Close() //nolint:errcheck // nothing came in
+		defer ln.Close()
 	case !errors.Is(err, syscall.EADDRINUSE):
 		t.Fatal(err)
 	}
