@@ -5,7 +5,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-builtin-rules --warn-undefined-variables
 
-# What a caller may set: make run ARGS='--addr :7379', make fuzz FUZZTIME=1h.
+# What a caller may set: make run ARGS='--addr 127.0.0.1:7400', make fuzz FUZZTIME=1h.
 ARGS ?=
 VERSION ?=
 FUZZTIME ?=
@@ -20,7 +20,7 @@ help: ## show this list
 	@awk 'BEGIN { FS = ":.*## " } /^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: run
-run: build ## build, and start one node with the defaults (ARGS='--addr :7379' passes flags)
+run: build ## build, and start one node with the defaults (ARGS='--addr 127.0.0.1:7400' passes flags)
 	@exec bin/rlserver $(ARGS)
 
 .PHONY: build

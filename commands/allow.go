@@ -22,9 +22,9 @@ func allowCommand() Command {
 		Reply: "array of 5 integers: allowed, limit, remaining, wait_ms, reset_ms",
 		Help: []string{
 			"limit units are earned per window; at most burst (default: limit) pass at once.",
-			"window: 1500ms, 1s, 5m, 1h, 1d, or whole seconds; 1ms to 366d.",
+			"window: one whole number and a unit in small letters, 1500ms, 1s, 5m, 1h, 1d, or of seconds; 1ms to 366d.",
 			"ALGO: token-bucket (default), leaky-bucket, sliding-log, sliding-window, fixed-window.",
-			"COST n: the request takes n units, 0..1e12 (default 1); COST 0 only looks.",
+			"COST n: the request takes n units, 0 to 1000000000000 (default 1); COST 0 only looks.",
 			"ATMOST: grants as many of the n units as there are; allowed is their number.",
 			"PEEK: answers what the request would get, and takes nothing.",
 			"allowed: 1 or 0. limit: the capacity. remaining: whole units that could pass now.",

@@ -39,7 +39,7 @@ func clientCommand() Command {
 				Arg{Name: "id", Type: TypeInteger, Token: "ID", Optional: true, Multiple: true})),
 			admin(sub("kill", "Cuts the connection of an address, or those that match ID n, ADDR a, LADDR a, USER u, TYPE t and MAXAGE seconds; this one only with SKIPME no.",
 				all, "OK with an address alone, else how many", runClientKill, Arg{Name: "filter", Type: TypeString, Multiple: true})),
-			admin(sub("pause", "Answers an error: clients cannot be paused. To stop decisions, drain the node.", one, "error", runClientPause,
+			admin(sub("pause", "Answers an error: clients cannot be paused. Stop the node instead, or its clients.", one, "error", runClientPause,
 				Arg{Name: "timeout", Type: TypeInteger}, words)),
 			admin(sub("unpause", "Answers OK: no client is paused.", one, "OK", runOK)),
 			sub("reply", "Says which replies are sent.", one, "OK, or nothing", runClientReply,

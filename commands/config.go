@@ -16,7 +16,7 @@ func configCommand() Command {
 				Reply: "map of names and values", Run: runConfigGet,
 			},
 			{
-				Name: "set", Since: "0.1.0", Summary: "Changes settings that can change at run time, all of them or none.", Complexity: "O(n) in the settings",
+				Name: "set", Since: "0.1.0", Summary: "Changes max-memory, slowlog-log-slower-than or slowlog-max-len, all that are named or none; others need a restart. A lower max-memory is reached little by little.", Complexity: "O(n) in the settings",
 				Flags: FlagAdmin | FlagLoading | FlagSecret, Keys: noKeys(), Category: CategoryAdmin,
 				Args: []Arg{
 					{Name: "name", Type: TypeString},

@@ -41,7 +41,7 @@ func overview(table []Command) []string {
 			lines = append(lines, c.syntax("")+" - "+c.Summary)
 		}
 	}
-	return lines
+	return append(lines, "Redis' own are listed by COMMAND LIST.")
 }
 
 // explain is all that the table says about one command.

@@ -47,9 +47,14 @@ wins over the environment, the environment over the file.
     RLSERVER_MAX_MEMORY=64mb rlserver
     rlserver --config rlserver.conf        # with a line: max-memory 64mb
 
-Lines of the file that begin with `+"`#`"+` are comments. What is unknown or out of
-range is refused at the start, with every mistake named. Sizes are bytes, or end
-in kb, mb or gb; times are written 500ms, 10s, 5m.
+In the file a `+"`#`"+` begins a comment, at the start of a line or behind a space, so
+secrets belong into files of their own. A flag or a line that is unknown, and any
+value out of range, is refused at the start, with every mistake named; an unknown
+or empty environment variable is ignored. Sizes are bytes, or end in kb, mb or gb;
+times are written 500ms, 10s, 5m.
+
+Two nodes on one machine need two `+"`--addr`"+` and two `+"`--admin-addr`"+`: the second
+would do without its HTTP door, and warn.
 
 | flag | environment | default | meaning |
 |---|---|---|---|

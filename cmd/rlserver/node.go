@@ -93,7 +93,12 @@ func (n *node) Settings() []commands.Setting {
 		{Name: "bind", Value: host},
 	}
 	n.cfg.visit(func(f *flag.Flag) {
-		all = append(all, commands.Setting{Name: f.Name, Value: f.Value.String()})
+		value := f.Value.String()
+		if f.Name == "max-memory" { // it can change at run time
+			current := bytesValue(n.store.Stats().MaxMemory)
+			value = current.String()
+		}
+		all = append(all, commands.Setting{Name: f.Name, Value: value})
 	})
 	return all
 }

@@ -70,8 +70,9 @@ func (s *settings) readArgs(args []string) error {
 
 func (s *settings) readEnvironment() {
 	s.fs.VisitAll(func(f *flag.Flag) {
+		// RLSERVER_VERSION is what images call the version they hold.
 		name := environment(f.Name)
-		if value := s.getenv(name); value != "" && !s.given[f.Name] {
+		if value := s.getenv(name); value != "" && !s.given[f.Name] && f.Name != "version" {
 			s.set(f, value, name)
 		}
 	})
