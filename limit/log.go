@@ -40,6 +40,24 @@ func (l *Log) Bytes() int64 {
 	return logHeaderBytes + int64(len(l.ring))*logEntryBytes
 }
 
+// BytesAfter is the memory that the log will hold once units are admitted at
+// now under spec, a sliding-log: what Bytes then says, without doing it.
+func (l *Log) BytesAfter(spec Spec, now int64) int64 {
+	if l == nil {
+		return logHeaderBytes + int64(grownRing(0, spec.Limit))*logEntryBytes
+	}
+	at := max(now, l.last(now))
+	gone := l.firstAfter(at - spec.Window)
+	n, ring := l.n-gone, len(l.ring)
+	if gone > 0 {
+		ring = trimmedRing(n, ring)
+	}
+	if same := n > 0 && l.last(at) == at; !same && n == ring {
+		ring = grownRing(n, spec.Limit)
+	}
+	return logHeaderBytes + int64(ring)*logEntryBytes
+}
+
 // All yields each instant, in Unix nanoseconds, and the units admitted at it,
 // the oldest first. Entries that no longer count may be among them.
 func (l *Log) All() iter.Seq2[int64, int64] {
@@ -127,10 +145,23 @@ func (l *Log) trim(t int64) {
 	if l.head >= len(l.ring) {
 		l.head -= len(l.ring)
 	}
-	// Mostly empty: a burst does not hold its memory for ever.
-	if len(l.ring) > minRing && l.n < len(l.ring)/4 {
-		l.resize(max(2*l.n, minRing))
+	if ring := trimmedRing(l.n, len(l.ring)); ring < len(l.ring) {
+		l.resize(ring)
 	}
+}
+
+// trimmedRing is the size of a ring that n entries are left in. One that is
+// mostly empty shrinks: a burst does not hold its memory for ever.
+func trimmedRing(n, ring int) int {
+	if ring > minRing && n < ring/4 {
+		return max(2*n, minRing)
+	}
+	return ring
+}
+
+// grownRing is the size of a ring that n entries fill and that needs more.
+func grownRing(n int, limit int64) int {
+	return int(min(int64(max(2*n, minRing)), max(limit, int64(n)+1)))
 }
 
 // push appends units at an instant not before the last entry's; the same
@@ -142,8 +173,7 @@ func (l *Log) push(at, units, limit int64) {
 		return
 	}
 	if l.n == len(l.ring) {
-		most := max(limit, int64(l.n)+1)
-		l.resize(int(min(int64(max(2*l.n, minRing)), most)))
+		l.resize(grownRing(l.n, limit))
 	}
 	sum := l.sumBefore(l.n) + units
 	l.n++

@@ -152,29 +152,28 @@ func (s *Store) decideChanged(e *entry, stored limit.Spec, q *question) (d limit
 func (s *Store) charge(e *entry, stored limit.Spec, q *question) (d limit.Decision, grown int64, err error) {
 	b := e.bucket()
 	before := stateBytes(&b)
-	ceiling := s.memory.ceiling.Load()
-	tight := b.Log != nil && 2*e.bytes() > ceiling
-	if tight {
-		// If this log doubles it may not fit even alone. A copy will tell.
-		b.Log = copyLog(b.Log)
+	if b.Log != nil && q.spec.Algorithm == limit.SlidingLog && s.outgrows(e, b.Log, q) {
+		// The bucket cannot hold what it would become, even alone.
+		probe := q.req
+		probe.Peek = true
+		if d, _ = limit.Decide(stored, q.spec, &b, q.now, probe); d.Allowed == 0 || !takes(q.req) {
+			return d, 0, nil
+		}
+		return limit.Decision{}, 0, ErrNoRoom
 	}
 	d, taken := limit.Decide(stored, q.spec, &b, q.now, q.req)
 	if !taken {
 		return d, 0, nil
 	}
 	grown = stateBytes(&b) - before
-	if tight && grown > 0 && e.bytes()+grown > ceiling {
-		return limit.Decision{}, 0, ErrNoRoom
-	}
 	e.put(&b)
 	e.seen = steps(q.now)
 	return d, grown, nil
 }
 
-func copyLog(l *limit.Log) *limit.Log {
-	c := new(limit.Log)
-	for at, units := range l.All() {
-		c.Add(at, units)
-	}
-	return c
+// outgrows reports whether e's log would grow beyond the memory of a whole
+// store if units were taken.
+func (s *Store) outgrows(e *entry, log *limit.Log, q *question) bool {
+	grown := log.BytesAfter(q.spec, q.now) - log.Bytes()
+	return grown > 0 && e.bytes()+grown > s.memory.ceiling.Load()
 }

@@ -1,9 +1,20 @@
 package state
 
+import (
+	"math/bits"
+
+	"github.com/rlserver/rlserver/limit"
+)
+
 // When a new state does not fit, room is made for it by deleting what is
 // full, which has no effect on any decision, else the bucket of a few sampled
-// that will be full soonest: it is the one that forgets least. So a flood of
-// new keys displaces itself and not the keys that are being limited.
+// that forgets least: the least share of its capacity, for the least time. So
+// a flood of new keys displaces itself and not the keys that are being limited.
+//
+// Neither alone will do. By time alone a log that is spent goes before newer
+// ones of a unit each, since its last admission is older, and any rule of a
+// day beats every rule of a minute. By share alone what is full in a moment
+// may stay for what will take a day.
 
 const (
 	sampleKeys    = 16 // entries that are compared
@@ -18,10 +29,24 @@ type asker struct {
 
 // candidate is an entry that may be evicted.
 type candidate struct {
-	slot   *slot
-	hash   uint64
-	entry  *entry
-	fullIn int64 // nanoseconds
+	slot    *slot
+	hash    uint64
+	entry   *entry
+	forgets int64 // see forgets
+}
+
+// forgets is how much the deletion of e would forget: the share of its
+// capacity that is in use, times the nanoseconds until it is full. 0: nothing.
+func (s *Store) forgets(e *entry, now int64) int64 {
+	b, spec := e.bucket(), *s.specs.at(e.spec)
+	fullIn := limit.FullIn(spec, &b, now)
+	if fullIn == 0 {
+		return 0
+	}
+	used := spec.Capacity() - limit.Remaining(spec, &b, now) // 1 to the capacity
+	high, low := bits.Mul64(uint64(used), uint64(fullIn))
+	share, _ := bits.Div64(high, low, uint64(spec.Capacity()))
+	return max(int64(share), 1)
 }
 
 // makeRoom reserves n bytes, evicting until they fit. It reports false, and
@@ -75,8 +100,8 @@ func (s *Store) evict(now int64, by asker) bool {
 }
 
 // sample looks at some entries of a slot, from a random position on. It
-// deletes those that are full and puts the one that will be full soonest into
-// best, if it beats it.
+// deletes those that are full and puts the one that forgets least into best,
+// if it beats it.
 func (s *Store) sample(sl *slot, now int64, by asker, best *candidate) (sampled, full int) {
 	var found [samplePerSlot]candidate
 	sl.mu.Lock()
@@ -87,7 +112,7 @@ func (s *Store) sample(sl *slot, now int64, by asker, best *candidate) (sampled,
 	gather := func(h uint64, e *entry) bool {
 		for ; e != nil && sampled < len(found); e = e.next() {
 			if sl != by.slot || h != by.hash {
-				found[sampled] = candidate{sl, h, e, s.fullIn(e, now)}
+				found[sampled] = candidate{sl, h, e, s.forgets(e, now)}
 				sampled++
 			}
 		}
@@ -100,10 +125,10 @@ func (s *Store) sample(sl *slot, now int64, by asker, best *candidate) (sampled,
 	}
 	for _, c := range found[:sampled] {
 		switch {
-		case c.fullIn == 0:
+		case c.forgets == 0:
 			s.drop(sl, c.hash, c.entry)
 			full++
-		case best.entry == nil || c.fullIn < best.fullIn:
+		case best.entry == nil || c.forgets < best.forgets:
 			*best = c
 		}
 	}
@@ -116,7 +141,7 @@ func (s *Store) sample(sl *slot, now int64, by asker, best *candidate) (sampled,
 func (s *Store) evictCandidate(c candidate, now int64) {
 	c.slot.mu.Lock()
 	defer c.slot.mu.Unlock()
-	if !c.entry.gone() && s.fullIn(c.entry, now) <= c.fullIn {
+	if !c.entry.gone() && s.forgets(c.entry, now) <= c.forgets {
 		s.drop(c.slot, c.hash, c.entry)
 		s.counters.evictedNotFull.Add(1)
 	}

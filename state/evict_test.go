@@ -120,8 +120,8 @@ func TestEvictionLooksAgain(t *testing.T) {
 		t.Error("a bucket was evicted that was charged since it was chosen")
 	}
 	s.sample(sl, start, asker{}, &chosen)
-	if chosen.fullIn != 6*second {
-		t.Errorf("a candidate was replaced by one that is full later: %d", chosen.fullIn)
+	if want := int64(6 * second / 10); chosen.forgets != want {
+		t.Errorf("a candidate was replaced by one that forgets more: %d, want %d", chosen.forgets, want)
 	}
 	chosen = candidate{}
 	s.sample(sl, start, asker{sl, h}, &chosen)
@@ -161,6 +161,47 @@ func TestFloodBehindOneTag(t *testing.T) {
 		t.Errorf("%d of 10,000 keys are left", left)
 	}
 	checkStore(t, s)
+}
+
+// Whatever the rule, a key that is spent outlives a flood of keys of which a
+// unit is used each, under the same rule or one that refills more slowly.
+func TestFloodUnderEveryRule(t *testing.T) {
+	flood := 60_000
+	if quick() {
+		flood = 20_000
+	}
+	type floodCase struct{ spent, flood limit.Spec }
+	cases := map[string]floodCase{
+		"a slower rule": {
+			limit.Spec{Limit: 3, Window: 60 * second, Burst: 3},
+			limit.Spec{Limit: 100, Window: day, Burst: 100},
+		},
+	}
+	for _, a := range limit.Algorithms() {
+		spec := limit.Spec{Algorithm: a, Limit: 3, Window: 3600 * second, Burst: 3}
+		cases[a.String()] = floodCase{spec, spec}
+	}
+	for name, tt := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newStore(t, maxMemory(1<<20))
+			now := start
+			for i := range 100 {
+				mustDecide(t, s, fmt.Sprint("spent", i), tt.spent, take(3), now)
+			}
+			for i := range flood {
+				now += 10_000
+				mustDecide(t, s, fmt.Sprint("new", i), tt.flood, take(1), now)
+			}
+			if s.Stats().EvictedNotFull == 0 {
+				t.Fatal("the flood displaced nothing")
+			}
+			for i := range 100 {
+				if d := mustDecide(t, s, fmt.Sprint("spent", i), tt.spent, limit.Request{Cost: 1, Peek: true}, now); d.Allowed != 0 {
+					t.Fatalf("spent key %d is free: %+v", i, d)
+				}
+			}
+		})
+	}
 }
 
 // TestFlood: keys that are being limited stay limited while many times more
