@@ -78,8 +78,18 @@ func serve(ctx context.Context, cfg *config, now func() int64, hangup <-chan os.
 	if err := side.shut(drain); err != nil {
 		log.Warn("requests over HTTP were cut", "err", err)
 	}
-	log.Info("stopped", "keys", store.Len())
+	allowed, denied := decisions(dispatcher)
+	log.Info("stopped", "keys", store.Len(), "allowed", allowed, "denied", denied)
 	return nil
+}
+
+// decisions sums up all that were made.
+func decisions(d *commands.Dispatcher) (allowed, denied uint64) {
+	for _, o := range d.Decisions() {
+		allowed += o.Allowed
+		denied += o.Denied
+	}
+	return allowed, denied
 }
 
 // newStore seeds the store's hash and its choice of victims from the system,
