@@ -2,9 +2,11 @@ package resp_test
 
 import (
 	"fmt"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
+	"weak"
 
 	"github.com/rlserver/rlserver/resp"
 )
@@ -160,8 +162,12 @@ func TestSentInParts(t *testing.T) {
 		if rest != "" {
 			n -= n / 4 // it is never all sent
 		}
+		left := string(c.Output()[n:])
 		got.Write(c.Output()[:n])
 		c.Sent(n)
+		if string(c.Output()) != left {
+			t.Fatal("what was left is not what is left")
+		}
 		if most := c.Footprint(); most > 400<<10 {
 			t.Fatalf("footprint %d", most)
 		}
@@ -177,16 +183,17 @@ func TestRest(t *testing.T) {
 	pipeline := strings.Repeat(command("DECIDE", "1"), 1000)
 	for _, row := range []struct {
 		name, in string
+		least    int // footprint before it rests
 	}{
-		{"new", ""},
-		{"one command", "PING\r\n"},
-		{"a deep pipeline", pipeline},
-		{"a large command", command("ECHO", strings.Repeat("a", 60_000))},
-		{"many arguments", command(strings.Fields("PING " + strings.Repeat("a ", 1000))...)},
-		{"a large reply", "BIG 1000000\r\n"},
-		{"a transaction", "MULTI\r\n" + pipeline + "EXEC\r\n"},
-		{"a large transaction", "MULTI\r\n" + strings.Repeat(command("ECHO", strings.Repeat("a", 30_000)), 10) + "EXEC\r\n"},
-		{"an abandoned transaction", "MULTI\r\n" + pipeline + "DISCARD\r\n"},
+		{"new", "", 0},
+		{"one command", "PING\r\n", 0},
+		{"a deep pipeline", pipeline, 120_000},
+		{"a large command", command("ECHO", strings.Repeat("a", 60_000)), 120_000},
+		{"many arguments", command(strings.Fields("PING " + strings.Repeat("a ", 1000))...), 30_000},
+		{"a large reply", "BIG 1000000\r\n", 0},
+		{"a transaction", "MULTI\r\n" + pipeline + "EXEC\r\n", 150_000},
+		{"a large transaction", "MULTI\r\n" + strings.Repeat(command("ECHO", strings.Repeat("a", 30_000)), 10) + "EXEC\r\n", 90_000},
+		{"an abandoned transaction", "MULTI\r\n" + pipeline + "DISCARD\r\n", 60_000},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			c := newClient(t, &handler{})
@@ -195,8 +202,8 @@ func TestRest(t *testing.T) {
 				c.Buffer() // a driver waits with it
 			}
 			const kept = 400 << 10
-			if got := c.Footprint(); got > kept {
-				t.Errorf("footprint %d before it rests, at most %d expected", got, kept)
+			if got := c.Footprint(); got > kept || got < row.least {
+				t.Errorf("footprint %d before it rests, %d to %d expected", got, row.least, kept)
 			}
 			c.Rest()
 			c.Buffer()
@@ -207,6 +214,23 @@ func TestRest(t *testing.T) {
 			check(t, out, status, "$1\r\na\r\n", resp.StatusRead)
 		})
 	}
+}
+
+// The buffer of a large command is garbage once that has run, though words of
+// it were parsed.
+func TestLargeBufferGoes(t *testing.T) {
+	c := newClient(t, &handler{})
+	large := command("NULL", strings.Repeat("a", 60_000), strings.Repeat("b", 60_000))
+	c.send(large[:100_000])
+	buffer := weak.Make(&c.Buffer()[0])
+	out, status := c.send(large[100_000:])
+	check(t, out, status, "$-1\r\n", resp.StatusRead)
+	c.Buffer()
+	runtime.GC()
+	if buffer.Value() != nil {
+		t.Error("it is still held")
+	}
+	runtime.KeepAlive(c)
 }
 
 // Rest takes nothing that is still needed.
