@@ -29,16 +29,34 @@ func TestQueue(t *testing.T) {
 		{"over batches", []string{"MULTI\r\n", "ECHO one\r\n", "ECHO two\r\n", "EXEC\r\n"}, begun + done},
 		{"over batches, behind EXEC", []string{other + "EXEC\r\n" + begin, "EXEC\r\n"}, "+OK\r\n+QUEUED\r\n*1\r\n$1\r\na\r\n" + begun + done},
 		{
-			"over batches, behind two", []string{other + "EXEC\r\n" + begin + "EXEC\r\nMULTI\r\n", "ECHO one\r\n", "ECHO two\r\nEXEC\r\n"},
+			"over batches, behind two",
+			[]string{other + "EXEC\r\n" + begin + "EXEC\r\nMULTI\r\n", "ECHO one\r\n", "ECHO two\r\nEXEC\r\n"},
 			"+OK\r\n+QUEUED\r\n*1\r\n$1\r\na\r\n" + begun + done + begun + done,
 		},
 		{"over batches, behind DISCARD", []string{other + "DISCARD\r\n" + begin, "EXEC\r\n"}, "+OK\r\n+QUEUED\r\n+OK\r\n" + begun + done},
-		{"over batches, abandoned", []string{other + "EXEC\r\n" + begin, "DISCARD\r\n" + begin, "EXEC\r\n"},
-			"+OK\r\n+QUEUED\r\n*1\r\n$1\r\na\r\n" + begun + "+OK\r\n" + begun + done},
+		{
+			"over batches, abandoned",
+			[]string{other + "EXEC\r\n" + begin, "DISCARD\r\n" + begin, "EXEC\r\n"},
+			"+OK\r\n+QUEUED\r\n*1\r\n$1\r\na\r\n" + begun + "+OK\r\n" + begun + done,
+		},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			out, status := newClient(t, &handler{}).send(row.batches...)
 			check(t, out, status, row.out, resp.StatusRead)
 		})
+	}
+}
+
+// A client that always has a transaction open when its batch ends does not make
+// the queue grow.
+func TestQueueIsDropped(t *testing.T) {
+	c := newClient(t, &handler{})
+	c.send("MULTI\r\nECHO one\r\n")
+	for range 1000 {
+		out, status := c.send("EXEC\r\nMULTI\r\nECHO one\r\n")
+		check(t, out, status, "*1\r\n$3\r\none\r\n+OK\r\n+QUEUED\r\n", resp.StatusRead)
+	}
+	if c.most > 4<<10 {
+		t.Errorf("footprint %d", c.most)
 	}
 }
