@@ -1,6 +1,9 @@
 package commands
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // CONFIG GET | SET | RESETSTAT | REWRITE
 func configCommand() Command {
@@ -59,13 +62,21 @@ func (d *Dispatcher) set(name, value string) (known bool, err error) {
 }
 
 func runConfigGet(c *Call) error {
+	words := c.Args[2:]
+	if len(words) > maxPatterns {
+		return errorf("at most %d patterns, got %d", maxPatterns, len(words))
+	}
+	patterns := make([]globPattern, len(words))
+	for i, word := range words {
+		var err error
+		if patterns[i], err = compileGlob(strings.ToLower(string(word))); err != nil {
+			return err
+		}
+	}
 	var found []Setting
 	for _, s := range c.d.settings() {
-		for _, pattern := range c.Args[2:] {
-			if glob(strings.ToLower(string(pattern)), []byte(s.Name)) {
-				found = append(found, s)
-				break
-			}
+		if slices.ContainsFunc(patterns, func(p globPattern) bool { return p.matches([]byte(s.Name)) }) {
+			found = append(found, s)
 		}
 	}
 	c.W.Map(len(found))

@@ -198,6 +198,11 @@ func (c *Call) run(e *entry) {
 	if e.Flags&FlagFast != 0 {
 		err = e.Run(c)
 	} else {
+		// What follows sees the time after it, and nobody waits for it.
+		c.S.EndBatch()
+		if e.Keys.First == 0 {
+			c.S.EndIsolation()
+		}
 		begun := c.d.cfg.Clock()
 		err = e.Run(c)
 		took := c.d.cfg.Clock() - begun

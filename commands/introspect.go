@@ -212,7 +212,11 @@ func runCommandList(c *Call) error {
 		value := strings.ToLower(string(c.Args[4]))
 		switch strings.ToUpper(string(c.Args[3])) {
 		case "PATTERN":
-			keep = func(e *entry) bool { return glob(value, []byte(e.full)) }
+			pattern, err := compileGlob(value)
+			if err != nil {
+				return err
+			}
+			keep = func(e *entry) bool { return pattern.matches([]byte(e.full)) }
 		case "MODULE":
 			keep = func(e *entry) bool { return value == moduleName && e.group == GroupDecision }
 		case "ACLCAT":

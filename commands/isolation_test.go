@@ -75,3 +75,31 @@ func TestIsolationEnds(t *testing.T) {
 		})
 	}
 }
+
+// A command that may take long and names no key keeps nobody waiting, and what
+// follows it sees the time after it.
+func TestSlowCommandsLetOthersIn(t *testing.T) {
+	w := newWorld(t)
+	slots := []uint16{w.owner.Slot([]byte("k"))}
+	asked := 0
+	w.server.during = func() {
+		asked++
+		w.store.Hold(slots).Release() // would wait for ever
+	}
+	in := []byte("MULTI\r\nRL.ALLOW k 9 1h\r\nCONFIG GET databases\r\nRL.ALLOW k 9 1h\r\nEXEC\r\nCONFIG GET databases\r\nTIME\r\n")
+	s := w.session
+	s.Received(copy(s.Buffer(), in))
+	var out []byte
+	parts := 1
+	for s.Process(w.now) == resp.StatusFlush {
+		parts++
+		w.now += 5_000_000_000
+	}
+	out = append(out, s.Output()...)
+	if asked != 2 || parts != 3 {
+		t.Errorf("asked %d times, in %d parts", asked, parts)
+	}
+	if want := fmt.Sprintf("*2\r\n$10\r\n%d\r\n$1\r\n0\r\n", (start+10_000_000_000)/1_000_000_000); !bytes.HasSuffix(out, []byte(want)) {
+		t.Errorf("got %q, want it to end in %q", out, want)
+	}
+}

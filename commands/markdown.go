@@ -29,7 +29,7 @@ and @read applications, @admin operators.
 	}{
 		{GroupDecision, "Deciding", "This server's own commands, and redis-cell's."},
 		{GroupConnection, "Connections", "Redis' own commands about a connection."},
-		{GroupTransactions, "Transactions", "The commands of a transaction run in order and at one time, and nobody else touches the slots of their keys meanwhile. A transaction so long that its replies leave in parts (--max-output, --max-batch) lets others in between the parts. Nothing is ever undone."},
+		{GroupTransactions, "Transactions", "The commands of a transaction run in order and at one time, and nobody else touches the slots of their keys meanwhile. A transaction so long that its replies leave in parts (--max-output, --max-batch), or with a command among them that may take long and names no key (SCAN, INFO, CONFIG), lets others in there. Nothing is ever undone."},
 		{GroupGeneric, "Keys", "Redis' generic commands, as far as they have a meaning: a key exists while its bucket is not full."},
 		{GroupServer, "Server", "Redis' own commands about the server. To clients a node is a standalone Redis " + RedisVersion + "."},
 		{GroupCluster, "Cluster", "To clients a node that is alone is a Redis without cluster support, and says so in Redis' words."},

@@ -25,21 +25,24 @@ func scanCommand() Command {
 }
 
 // maxScanCount bounds the work of one call.
-const maxScanCount = 10_000
+const maxScanCount = 1000
 
 func runScan(c *Call) error {
 	cursor, err := strconv.ParseUint(string(c.Args[1]), 10, 64)
 	if err != nil {
 		return replyError("ERR invalid cursor")
 	}
-	pattern, count, listed := "*", int64(10), true
+	pattern, count, listed := globPattern{[]globElement{{any: true}}}, int64(10), true
 	for options := c.Args[2:]; len(options) > 0; options = options[2:] {
 		if len(options) < 2 {
 			return errSyntax
 		}
 		switch value := options[1]; {
 		case equalFold(options[0], "MATCH"):
-			pattern = string(value)
+			var err error
+			if pattern, err = compileGlob(string(value)); err != nil {
+				return err
+			}
 		case equalFold(options[0], "COUNT"):
 			n, ok := parseInt(value)
 			if !ok {
@@ -59,7 +62,7 @@ func runScan(c *Call) error {
 	// number stands before them.
 	n, from, next := 0, c.W.Len(), uint64(0)
 	visit := func(key []byte) {
-		if listed && (pattern == "*" || glob(pattern, key)) && c.user.Reaches(key) {
+		if listed && pattern.matches(key) && c.user.Reaches(key) {
 			c.W.Bulk(key)
 			n++
 		}

@@ -166,6 +166,7 @@ func (o *owner) Owner(uint16) string {
 type fakeServer struct {
 	clients []resp.ClientInfo
 	stopped bool
+	during  func() // called by Settings, if not nil
 }
 
 func (*fakeServer) Describe() commands.ServerInfo {
@@ -190,7 +191,10 @@ func (f *fakeServer) Kill(match func(resp.ClientInfo) bool) (n int) {
 	return n
 }
 
-func (*fakeServer) Settings() []commands.Setting {
+func (f *fakeServer) Settings() []commands.Setting {
+	if f.during != nil {
+		f.during()
+	}
 	return []commands.Setting{{Name: "databases", Value: "1"}, {Name: "maxclients", Value: "10"}, {Name: "max-memory", Value: "64mb"}}
 }
 

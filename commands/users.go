@@ -23,8 +23,14 @@ type User struct {
 	Name     string
 	may      map[Category]bool
 	anyKey   bool
-	patterns []string // globs; a key must match one unless anyKey
+	patterns []keyPattern // a key must match one unless anyKey
 	account
+}
+
+// keyPattern is a glob and how it was written.
+type keyPattern struct {
+	text string
+	globPattern
 }
 
 // account is how a user proves to be one.
@@ -120,7 +126,7 @@ func (u *User) Reaches(key []byte) bool {
 	if u.anyKey {
 		return true
 	}
-	return slices.ContainsFunc(u.patterns, func(p string) bool { return glob(p, key) })
+	return slices.ContainsFunc(u.patterns, func(p keyPattern) bool { return p.matches(key) })
 }
 
 // List describes every user as an ACL file would, without the passwords'
@@ -160,7 +166,7 @@ func (u *User) String() string {
 		words = append(words, "~*")
 	}
 	for _, p := range u.patterns {
-		words = append(words, "~"+p)
+		words = append(words, "~"+p.text)
 	}
 	for _, c := range []Category{CategoryDecide, CategoryRead, CategoryAdmin} {
 		if u.may[c] {
@@ -235,7 +241,11 @@ func (u *User) apply(word string) error {
 	case word == "allkeys" || word == "~*":
 		u.anyKey = true
 	case strings.HasPrefix(word, "~") && len(word) > 1:
-		u.patterns = append(u.patterns, word[1:])
+		compiled, err := compileGlob(word[1:])
+		if err != nil {
+			return err
+		}
+		u.patterns = append(u.patterns, keyPattern{word[1:], compiled})
 	case strings.HasPrefix(word, ">") && len(word) > 1:
 		u.secrets = append(u.secrets, sha256.Sum256([]byte(word[1:])))
 	case strings.HasPrefix(word, "#"):

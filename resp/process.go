@@ -12,7 +12,7 @@ import (
 func (s *Session) Process(now int64) Status {
 	for {
 		status, ok := s.guarded(now)
-		s.endIsolation()
+		s.EndIsolation()
 		if ok {
 			return status
 		}
@@ -74,7 +74,7 @@ func (s *Session) step(now int64) bool {
 		s.run(s.tx.pop(), now)
 		return true
 	}
-	s.endIsolation()
+	s.EndIsolation()
 	for {
 		n, empty, err := s.frames.next(s.in.unread(), s.lim, s.Authenticated)
 		if err != nil {

@@ -178,6 +178,10 @@ func (s *Session) Proto() int { return s.out.Proto() }
 // SetProto switches the protocol, beginning with the running command's reply.
 func (s *Session) SetProto(version int) { s.out.proto = version }
 
+// EndBatch makes Process return when the running command is answered, so that
+// what follows it is run at a later time.
+func (s *Session) EndBatch() { s.batch = s.lim.MaxBatch }
+
 // Close ends the session once the running command, with EXEC its whole
 // transaction, is answered.
 func (s *Session) Close() { s.closing = true }

@@ -104,7 +104,8 @@ func (s *Session) InExec() bool { return s.src.queued }
 // Process returns, since nobody must be kept waiting while replies leave.
 func (s *Session) Isolate(release func()) { s.release = release }
 
-func (s *Session) endIsolation() {
+// EndIsolation calls the release of Isolate, if that is still to come.
+func (s *Session) EndIsolation() {
 	if release := s.release; release != nil {
 		s.release = nil
 		release()

@@ -103,6 +103,9 @@ func (s *Server) untrack(ln net.Listener) {
 	_ = ln.Close() // Shutdown may have closed it
 }
 
+// cutPatience is how long Shutdown waits for connections that were cut.
+const cutPatience = time.Second
+
 // Shutdown stops accepting, lets every session finish the commands that have
 // arrived and send their replies, and closes. When ctx ends first, what is
 // left is cut and ctx's error returned.
@@ -131,6 +134,11 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	s.cutting = true
 	s.mu.Unlock()
 	s.Kill(func(resp.ClientInfo) bool { return true })
-	<-drained
+	// A command that runs cannot be cut. Who waits for it waits no longer than
+	// anybody can need to notice that its connection is gone.
+	select {
+	case <-drained:
+	case <-time.After(cutPatience):
+	}
 	return ctx.Err()
 }
