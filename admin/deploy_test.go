@@ -163,7 +163,11 @@ func TestPrometheus(t *testing.T) {
 		node.set(func(n *fakeNode) {
 			d := &n.snapshot.Decisions[limit.LeakyBucket]
 			d.Allowed, d.Denied = d.Allowed+10, d.Denied+5
-			for _, family := range [][]Count{n.snapshot.Closed, n.snapshot.Refused} {
+			for i := range n.snapshot.Commands {
+				c := &n.snapshot.Commands[i]
+				c.Calls, c.Rejected, c.Failed = c.Calls+10, c.Rejected+2, c.Failed+1
+			}
+			for _, family := range [][]Count{n.snapshot.Errors, n.snapshot.Closed, n.snapshot.Refused} {
 				for i := range family {
 					family[i].N++
 				}

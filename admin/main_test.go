@@ -34,7 +34,9 @@ func newFakeNode() *fakeNode {
 	n := &fakeNode{}
 	n.snapshot = Snapshot{
 		Version: "1.2.3", Node: "node-1", Addr: "127.0.0.1:7379", StartedAt: start,
-		Clients: 2, MaxClients: 10_000, Accepted: 5,
+		Commands: []CommandCount{{Name: "client|list", Calls: 3, Rejected: 2, Failed: 1}, {Name: "rl.allow", Calls: 70}},
+		Errors:   []Count{{"ERR", 4}, {"NOAUTH", 1}},
+		Clients:  2, MaxClients: 10_000, Accepted: 5,
 		Refused: []Count{{"clients", 0}, {"per_addr", 0}},
 		Closed:  []Count{{"peer", 3}, {"quit", 0}},
 		Slots:   16384, SlotsOwned: 16384,
@@ -54,6 +56,7 @@ func (n *fakeNode) Snapshot() Snapshot {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	s := n.snapshot
+	s.Commands, s.Errors = slices.Clone(s.Commands), slices.Clone(s.Errors)
 	s.Refused, s.Closed = slices.Clone(s.Refused), slices.Clone(s.Closed)
 	return s
 }

@@ -52,10 +52,20 @@ func byName(family func(*reading) []Count) func(*reading, func(float64, ...strin
 	}
 }
 
+// byCommand is the read of a number of each command.
+func byCommand(field func(*CommandCount) uint64) func(*reading, func(float64, ...string)) {
+	return func(r *reading, yield func(float64, ...string)) {
+		for i := range r.Commands {
+			yield(float64(field(&r.Commands[i])), r.Commands[i].Name)
+		}
+	}
+}
+
 // metrics is the table of everything exported besides what the Go runtime and
 // the process tell.
 func metrics() []metric {
 	reason := []label{{"reason", "a fixed set"}}
+	command := []label{{"command", "the commands that exist; subcommands as `client|list`"}}
 	return []metric{
 		{
 			name: "rlserver_build_info", kind: gauge,
@@ -93,6 +103,27 @@ func metrics() []metric {
 		{
 			name: "rlserver_decision_duration_seconds", kind: histogram,
 			help: "Time from when a decision's command was read to when its reply could leave. In a pipeline that is the time of its batch, counted for each of its decisions.",
+		},
+		{
+			name: "rlserver_commands_total", kind: counter, labels: command,
+			help: "Commands that ran.",
+			read: byCommand(func(c *CommandCount) uint64 { return c.Calls }),
+		},
+		{
+			name: "rlserver_commands_rejected_total", kind: counter, labels: command,
+			help: "Commands that did not run: a wrong number of arguments, or no right to it.",
+			read: byCommand(func(c *CommandCount) uint64 { return c.Rejected }),
+		},
+		{
+			name: "rlserver_commands_failed_total", kind: counter, labels: command,
+			help: "Commands that ran and answered an error.",
+			read: byCommand(func(c *CommandCount) uint64 { return c.Failed }),
+		},
+		{
+			name: "rlserver_errors_total", kind: counter,
+			help:   "Error replies.",
+			labels: []label{{"code", "the first word of the error, such as `ERR`; at most 32"}},
+			read:   byName(func(r *reading) []Count { return r.Errors }),
 		},
 		{
 			name: "rlserver_connections", kind: gauge,

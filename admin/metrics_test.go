@@ -101,6 +101,10 @@ func TestScrape(t *testing.T) {
 		`rlserver_decision_duration_seconds_bucket{le="+Inf"} 4`,
 		`rlserver_decision_duration_seconds_count 4`,
 		`rlserver_decision_duration_seconds_sum 2.00006`,
+		`rlserver_commands_total{command="rl.allow"} 70`,
+		`rlserver_commands_rejected_total{command="client|list"} 2`,
+		`rlserver_commands_failed_total{command="client|list"} 1`,
+		`rlserver_errors_total{code="NOAUTH"} 1`,
 		`rlserver_connections_refused_total{reason="per_addr"} 0`,
 		`rlserver_connections_closed_total{reason="peer"} 3`,
 		`rlserver_evictions_total{kind="full"} 8`,
@@ -163,14 +167,14 @@ func TestStrangeNames(t *testing.T) {
 	cfg := config(node)
 	cfg.Log = slog.New(slog.NewTextHandler(&log, nil))
 	node.set(func(n *fakeNode) {
-		n.snapshot.Closed = []Count{{"E\"R\nR", 1}, {"\xff\xfe", 2}, {"\xfe\xff", 3}, {"TWICE", 4}, {"TWICE", 5}}
+		n.snapshot.Errors = []Count{{"E\"R\nR", 1}, {"\xff\xfe", 2}, {"\xfe\xff", 3}, {"TWICE", 4}, {"TWICE", 5}}
 	})
 	lines := scrape(t, serve(t, cfg))
 	for _, want := range []string{
-		`rlserver_connections_closed_total{reason="E\"R\\nR"} 1`,
-		`rlserver_connections_closed_total{reason="\\xff\\xfe"} 2`,
-		`rlserver_connections_closed_total{reason="\\xfe\\xff"} 3`,
-		`rlserver_connections_closed_total{reason="TWICE"} 4`,
+		`rlserver_errors_total{code="E\"R\\nR"} 1`,
+		`rlserver_errors_total{code="\\xff\\xfe"} 2`,
+		`rlserver_errors_total{code="\\xfe\\xff"} 3`,
+		`rlserver_errors_total{code="TWICE"} 4`,
 		`rlserver_keys 12`,
 	} {
 		if !slices.Contains(lines, want) {

@@ -25,7 +25,8 @@ type TopKey struct {
 }
 
 // Snapshot is one reading of a node. Fields of type uint64 and Count are
-// counters: they rise from the start of the process on.
+// counters: they rise from the start of the process on, but for Commands and
+// Errors, which CONFIG RESETSTAT sets to 0.
 type Snapshot struct {
 	Version   string // the product's
 	Node      string // its name
@@ -34,6 +35,8 @@ type Snapshot struct {
 
 	Decisions [limit.AlgorithmCount]Outcomes
 	Latency   Histogram
+	Commands  []CommandCount // bounded: the commands that exist
+	Errors    []Count        // by code; bounded by who counts
 
 	Clients, MaxClients     int64
 	Accepted                uint64
@@ -60,6 +63,14 @@ type Outcomes struct{ Allowed, Denied uint64 }
 type Count struct {
 	Name string
 	N    uint64
+}
+
+// CommandCount counts the runs of one command.
+type CommandCount struct {
+	Name     string // as in RL.HELP, in lower case
+	Calls    uint64
+	Rejected uint64 // before it ran: arity, access
+	Failed   uint64 // it ran, and answered an error
 }
 
 // decisions sums up all algorithms.

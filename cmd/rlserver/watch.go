@@ -103,6 +103,12 @@ func (w *watch) Snapshot() admin.Snapshot {
 		NoRoom: uint64(buckets.NoRoom), Swept: uint64(buckets.Swept), Sweeps: uint64(buckets.Sweeps),
 		Conversions: uint64(buckets.Conversions),
 	}
+	for _, c := range w.dispatcher.CommandCounts() {
+		s.Commands = append(s.Commands, admin.CommandCount(c))
+	}
+	for _, e := range w.dispatcher.ErrorCounts() {
+		s.Errors = append(s.Errors, admin.Count{Name: e.Code, N: e.N})
+	}
 	for a, o := range w.dispatcher.Decisions() {
 		s.Decisions[a] = admin.Outcomes{Allowed: o.Allowed, Denied: o.Denied}
 	}
