@@ -58,30 +58,37 @@ func TestClientsOverTLS(t *testing.T) {
 		want    string
 	}{
 		{
-			"redis-cli", []string{"redis-cli", "--version"},
+			"redis-cli",
+			[]string{"redis-cli", "--version"},
 			append(withPair, "--no-auth-warning", "-a", "app-pw", "RL.ALLOW", "user:7", "10", "1h"), "", "1\n10\n9\n",
 		},
 		{
-			"redis-cli without its certificate", []string{"redis-cli", "--version"},
+			"redis-cli without its certificate",
+			[]string{"redis-cli", "--version"},
 			append(redisCLI, "--no-auth-warning", "-a", "app-pw", "RL.ALLOW", "user:7", "10", "1h"), "", "!Error",
 		},
 		{
-			"redis-cli without a password", []string{"redis-cli", "--version"},
+			"redis-cli without a password",
+			[]string{"redis-cli", "--version"},
 			append(withPair, "RL.ALLOW", "user:7", "10", "1h"), "", "NOAUTH Authentication required.",
 		},
 		{
-			"openssl s_client", []string{"openssl", "version"},
+			"openssl s_client",
+			[]string{"openssl", "version"},
 			[]string{
 				"openssl", "s_client", "-quiet", "-verify_return_error", "-connect", s.tlsAddr, "-CAfile", file("ca.crt"),
 				"-cert", file("client.crt"), "-key", file("client.key"), "-verify_ip", "127.0.0.1",
-			}, encode("AUTH app-pw") + encode("RL.ALLOW user:7 10 1h") + encode("QUIT"), "+OK\r\n*5\r\n:1\r\n:10\r\n:9\r\n",
+			},
+			encode("AUTH app-pw") + encode("RL.ALLOW user:7 10 1h") + encode("QUIT"), "+OK\r\n*5\r\n:1\r\n:10\r\n:9\r\n",
 		},
 		{
-			"redis-py", []string{"/usr/bin/python3", "-c", "import redis"},
+			"redis-py",
+			[]string{"/usr/bin/python3", "-c", "import redis"},
 			append([]string{"/usr/bin/python3", "testdata/tls.py"}, ours...), "", "1 10 9\n",
 		},
 		{
-			"node-redis", []string{"test", "-d", filepath.Join(nodeModules, "redis-6")},
+			"node-redis",
+			[]string{"test", "-d", filepath.Join(nodeModules, "redis-6")},
 			append([]string{"node", "testdata/tls.cjs"}, ours...), "", "1 10 9\n",
 		},
 	} {
