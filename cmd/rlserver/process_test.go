@@ -88,7 +88,8 @@ func execute(t *testing.T, cmd *exec.Cmd) result {
 func serverCommand(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(os.Args[0], args...)
-	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "RLSERVER_") }), beServer+"=1")
+	cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "RLSERVER_") }),
+		beServer+"=1", "GORACE=atexit_sleep_ms=0")
 	cmd.Dir = t.TempDir()
 	return cmd
 }
