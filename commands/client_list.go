@@ -70,8 +70,15 @@ func (c *Call) clientLine(i resp.ClientInfo) string {
 	if i.Channels+i.Patterns > 0 {
 		flags = "P"
 	}
-	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=-1 name=%s age=%d idle=%d flags=%s db=0 sub=%d psub=%d ssub=0 multi=-1 "+
-		"qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r cmd=NULL user=%s redir=-1 resp=%d lib-name=%s lib-ver=%s",
+	queued, last := -1, "NULL"
+	if i.InMulti {
+		queued = i.Queued
+	}
+	if i.Last != "" {
+		last = i.Last
+	}
+	return fmt.Sprintf("id=%d addr=%s laddr=%s fd=-1 name=%s age=%d idle=%d flags=%s db=0 sub=%d psub=%d ssub=0 multi=%d "+
+		"qbuf=0 qbuf-free=0 argv-mem=0 multi-mem=0 rbs=0 rbp=0 obl=0 oll=0 omem=0 tot-mem=0 events=r cmd=%s user=%s redir=-1 resp=%d lib-name=%s lib-ver=%s",
 		i.ID, i.RemoteAddr, i.LocalAddr, i.Name, seconds(i.CreatedAt), seconds(i.LastAt), flags, i.Channels, i.Patterns,
-		i.User, max(i.Proto, 2), i.LibName, i.LibVer)
+		queued, last, i.User, max(i.Proto, 2), i.LibName, i.LibVer)
 }

@@ -192,6 +192,7 @@ func (c *Call) reject(e *entry, err error) {
 // run calls the handler and writes its error, if any.
 func (c *Call) run(e *entry) {
 	c.entry = e
+	c.S.Ran(&e.full)
 	e.stats.calls.add(uint64(c.S.ID()))
 	from := c.W.Len()
 	var err error

@@ -1,6 +1,9 @@
 package resp
 
-import "sync"
+import (
+	"sync"
+	"sync/atomic"
+)
 
 // ClientInfo is what is known of a peer.
 type ClientInfo struct {
@@ -17,19 +20,40 @@ type ClientInfo struct {
 	Channels   int    // subscribed to
 	Patterns   int    // subscribed to
 	Failed     string // the command whose handler panicked
+	Last       string // the last command, as Ran was told
+	InMulti    bool   // commands are being queued
+	Queued     int    // how many are
 }
 
 // client guards what other sessions may ask about this one.
 type client struct {
 	mu   sync.Mutex
 	info ClientInfo // guarded by mu, but for ID, which never changes
+
+	// These change too often for the lock.
+	last   atomic.Pointer[string]
+	queued atomic.Int32 // commands that MULTI queued and one more; 0: not in MULTI
 }
 
 // Info describes the peer. It may be called from any goroutine.
 func (s *Session) Info() ClientInfo {
 	s.client.mu.Lock()
 	defer s.client.mu.Unlock()
-	return s.client.info
+	info := s.client.info
+	if last := s.client.last.Load(); last != nil {
+		info.Last = *last
+	}
+	if queued := s.client.queued.Load(); queued > 0 {
+		info.InMulti, info.Queued = true, int(queued)-1
+	}
+	return info
+}
+
+// Ran notes the name of the running command, which must not change.
+func (s *Session) Ran(name *string) {
+	if s.client.last.Load() != name {
+		s.client.last.Store(name)
+	}
 }
 
 // Describe changes what is known of the peer, but for its ID. Info waits for

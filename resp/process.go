@@ -164,6 +164,7 @@ func (s *Session) panicked(value any) {
 	s.forgetDecided()
 	s.pending = nil
 	s.tx.open, s.tx.running = false, false
+	s.client.queued.Store(0)
 	s.fail(ErrPanic, errInternal)
 }
 

@@ -24,6 +24,7 @@ func (s *Session) Multi(w *Writer) {
 		return
 	}
 	s.tx.open, s.tx.dirty, s.tx.first = true, false, len(s.tx.ends)
+	s.client.queued.Store(1)
 	w.Simple("OK")
 }
 
@@ -54,6 +55,7 @@ func (s *Session) Queue(w *Writer, args [][]byte) {
 		return
 	}
 	tx.ends = append(tx.ends, len(tx.frames))
+	s.client.queued.Add(1)
 	w.Simple("QUEUED")
 }
 
@@ -69,6 +71,7 @@ func (s *Session) Exec(w *Writer) {
 		w.Error(errExecAbort)
 	default:
 		tx.open = false
+		s.client.queued.Store(0)
 		tx.next = tx.first
 		tx.running = tx.next < len(tx.ends)
 		w.Array(len(tx.ends) - tx.first)
@@ -94,6 +97,7 @@ func (s *Session) Abandon() {
 	tx.frames = tx.frames[:tx.start(tx.first)]
 	tx.ends = tx.ends[:tx.first]
 	tx.open, tx.dirty = false, false
+	s.client.queued.Store(0)
 }
 
 // InExec says whether the running command was queued in a transaction.

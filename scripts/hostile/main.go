@@ -45,7 +45,7 @@ func crowds() []crowd {
 	pipeline := strings.Repeat("*2\r\n$4\r\nECHO\r\n$4096\r\n"+strings.Repeat("x", 4096)+"\r\n", 256)
 	return []crowd{
 		{"none", 0, false, ""},
-		{"idle connections", 9_500, false, ""},
+		{"idle connections", 10_000, false, ""},
 		{"half a command", 5_000, false, "*4\r\n$8\r\nRL.ALLOW\r\n$4\r\nhalf"},
 		{"slow readers, 1 MiB of replies each", 200, false, pipeline},
 		{"TLS handshakes that stop half way", 1_000, true, "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03"},
@@ -134,7 +134,7 @@ type server struct {
 
 func start(ctx context.Context, dir string) (*server, error) {
 	s := &server{addr: freeAddr(), secure: freeAddr(), side: freeAddr()}
-	s.cmd = exec.CommandContext(ctx, filepath.Join(dir, "rlserver"), "--addr", s.addr, "--tls-addr", s.secure, "--admin-addr", s.side,
+	s.cmd = exec.CommandContext(ctx, filepath.Join(dir, "rlserver"), "--addr", s.addr, "--tls-addr", s.secure, "--admin-addr", s.side, "--max-clients", "12000",
 		"--tls-cert", filepath.Join(dir, "cert.pem"), "--tls-key", filepath.Join(dir, "key.pem"))
 	s.cmd.Dir = dir
 	if err := s.cmd.Start(); err != nil {
