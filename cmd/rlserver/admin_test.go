@@ -72,6 +72,7 @@ func TestSideDoor(t *testing.T) {
 		fmt.Sprintf(`rlserver_decisions_total{algorithm="token-bucket",outcome="allowed"} %d`, n),
 		fmt.Sprintf(`rlserver_decisions_total{algorithm="token-bucket",outcome="denied"} %d`, n),
 		fmt.Sprintf(`rlserver_decision_duration_seconds_count %d`, 2*n),
+		fmt.Sprintf(`rlserver_commands_total{command="rl.allow"} %d`, 2*n),
 		fmt.Sprintf(`rlserver_keys %d`, n),
 		`rlserver_connections 1`,
 		`rlserver_connections_accepted_total 1`,
@@ -105,6 +106,7 @@ func TestMetricsAreExported(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := startServer(t)
+	dial(t, s.addr, nil).expect(t, "RL.ALLOW", "-ERR") // the first error
 	_, body := httpGet(t, "http://"+s.atHTTP+"/metrics", "", "")
 	names := regexp.MustCompile("(?m)^\\| `(rlserver_[a-z_]+)`").FindAllStringSubmatch(string(page), -1)
 	for _, name := range names {
