@@ -103,6 +103,25 @@ func TestShutdownCuts(t *testing.T) {
 	})
 }
 
+// A command that does not end does not keep Shutdown.
+func TestShutdownStuck(t *testing.T) {
+	inTime(t, func(t *testing.T, f *fixture, ln *pipes) {
+		p := ln.dial(t)
+		p.send("BLOCK\r\n")
+		<-f.handler.held
+		begin := time.Now()
+		if err := next(t, f.shutdown(time.Second)); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Shutdown: %v", err)
+		}
+		if took := time.Since(begin); took != 2*time.Second {
+			t.Errorf("took %s", took)
+		}
+		close(f.handler.unblock)
+		p.expectEnd()
+		expectNext(t, f.closed, server.ReasonKilled)
+	})
+}
+
 // Shutdown can be called twice, and by two.
 func TestShutdownTwice(t *testing.T) {
 	f := start(t)
