@@ -69,6 +69,10 @@ func TestNothingShowsSecrets(t *testing.T) {
 			s.expectLog(t, "users reloaded")
 			s.stop(t)
 			surfaces["log"] = s.log.String()
+			warned := strings.Count(surfaces["log"], "a secret on the command line can be read by everybody")
+			if typed := test.name == "command line"; typed && warned != 2 || !typed && warned != 0 {
+				t.Errorf("%d warnings of secrets on the command line", warned)
+			}
 			for surface, text := range surfaces {
 				if strings.Contains(text, "canary") {
 					t.Errorf("%s shows a secret: %s", surface, text)

@@ -22,9 +22,7 @@ func main() {
 	hangup := make(chan os.Signal, 1)
 	signal.Notify(hangup, syscall.SIGHUP)
 	signal.Ignore(syscall.SIGPIPE) // else the end of whoever reads the log ends the server
-	args := os.Args[1:]
-	os.Args = os.Args[:1] // profiles show it, and it may hold secrets
-	os.Exit(run(ctx, args, os.Getenv, hangup, os.Stdout, os.Stderr))
+	os.Exit(run(ctx, os.Args[1:], os.Getenv, hangup, os.Stdout, os.Stderr))
 }
 
 // run is the whole program; ctx ends it, hangup makes it read its files again.

@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/rlserver/rlserver/resp/server"
 )
 
 // handshake returns the certificate that a server shows, or why one of the two
@@ -247,6 +249,7 @@ func TestHandshakeTimeout(t *testing.T) {
 	ca := newAuthority(t, "CA")
 	s := startServer(t, append(ca.files(t).flags(false), "--handshake-timeout", "100ms")...)
 	for _, sent := range []string{"", "\x16\x03\x01", "*1\r\n$4\r\nPING\r\n"} {
+		begin := time.Now()
 		c := dial(t, s.tlsAddr, nil)
 		if _, err := c.Write([]byte(sent)); err != nil {
 			t.Fatal(err)
@@ -255,6 +258,9 @@ func TestHandshakeTimeout(t *testing.T) {
 			t.Errorf("after %q it is still open", sent)
 		} else if errors.Is(err, os.ErrDeadlineExceeded) {
 			t.Errorf("after %q it is still open", sent)
+		}
+		if took := time.Since(begin); took >= server.DefaultConfig().HandshakeTimeout {
+			t.Errorf("after %q it took %s", sent, took)
 		}
 		s.expectLog(t, "TLS handshake failed or took too long")
 	}
