@@ -15,12 +15,13 @@ import (
 )
 
 // startServer starts a server of the test's own, in a folder of its own, on a
-// port that the system chooses, and returns its address. When the test ends it
+// port that the system chooses, and returns its address, that of TLS where
+// flags leave only that. When the test ends it
 // must stop when told to, without having logged an error.
-func startServer(t *testing.T) string {
+func startServer(t *testing.T, flags ...string) string {
 	t.Helper()
 	log := &serverLog{ready: make(chan string, 1)}
-	cmd := exec.Command(filepath.Join(bin, "rlserver"), "--addr", "127.0.0.1:0", "--log-format", "json", "--drain-timeout", "1s")
+	cmd := exec.Command(filepath.Join(bin, "rlserver"), append([]string{"--addr", "127.0.0.1:0", "--log-format", "json", "--drain-timeout", "1s"}, flags...)...)
 	cmd.Dir = t.TempDir()
 	cmd.Stderr = log
 	p := start(t, cmd)
@@ -67,9 +68,15 @@ func (l *serverLog) Write(p []byte) (int, error) {
 	l.text.Write(p)
 	lines := bufio.NewScanner(bytes.NewReader(l.text.Bytes()))
 	for !l.told && lines.Scan() {
-		var line struct{ Msg, Addr string }
+		var line struct {
+			Msg, Addr string
+			TLSAddr   string `json:"tls-addr"`
+		}
 		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "ready" {
 			l.told = true
+			if line.Addr == "" || line.Addr == "off" {
+				line.Addr = line.TLSAddr
+			}
 			l.ready <- line.Addr
 		}
 	}
