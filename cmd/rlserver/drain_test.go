@@ -22,7 +22,7 @@ func TestDrain(t *testing.T) {
 	)
 	var replies atomic.Int64
 	var clients sync.WaitGroup
-	busy, over := make(chan struct{}, 2*each), make(chan struct{})
+	busy := make(chan struct{}, 2*each)
 	for _, door := range []struct {
 		addr   string
 		secure *tls.Config
@@ -30,13 +30,11 @@ func TestDrain(t *testing.T) {
 		for range each {
 			c := dial(t, door.addr, door.secure)
 			window, gone := make(chan struct{}, most), make(chan struct{})
-			clients.Go(func() { // asks until it is time to stop the server
+			clients.Go(func() { // asks until the server is gone
 				command := []byte(encode("RL.ALLOW k 1000000000 1h"))
 				for {
 					select {
 					case <-gone:
-						return
-					case <-over:
 						return
 					case window <- struct{}{}:
 					}
@@ -71,7 +69,6 @@ func TestDrain(t *testing.T) {
 	for range cap(busy) {
 		<-busy
 	}
-	close(over) // full pipelines are on their way, or in the server
 	s.signal(t, syscall.SIGTERM)
 	clients.Wait()
 	stopped := s.expectLog(t, "stopped")

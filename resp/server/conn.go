@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"net"
 	"os"
 	"sync/atomic"
@@ -56,6 +57,9 @@ func (c *conn) start(id int64) {
 // serve moves bytes until the connection ends, and says why it did.
 func (c *conn) serve() (why Reason) {
 	defer func() {
+		if why == ReasonShutdown {
+			c.linger()
+		}
 		_ = c.net.Close() // it may be closed already
 		if c.killed.Load() {
 			why = ReasonKilled
@@ -90,6 +94,21 @@ func (c *conn) serve() (why Reason) {
 		} else if err != nil {
 			return ReasonPeer
 		}
+	}
+}
+
+// linger lets a client that is asking read its last replies before its socket
+// is closed: to close one with something unread in it takes back what the peer
+// has not read yet.
+func (c *conn) linger() {
+	cfg := &c.server.cfg
+	end, ok := c.net.(interface{ CloseWrite() error })
+	if !ok || cfg.Now()-c.lastAt.Load() > int64(lingerTime) || end.CloseWrite() != nil {
+		return
+	}
+	under := bottom(c.net)
+	if under.SetReadDeadline(cfg.Deadline(lingerTime)) == nil {
+		_, _ = io.Copy(io.Discard, under) // until the client has seen the end
 	}
 }
 

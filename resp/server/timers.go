@@ -20,6 +20,9 @@ const (
 	// drainRead is how long a connection that is being drained is listened to
 	// for commands that were on their way.
 	drainRead = 20 * time.Millisecond
+	// lingerTime is how long a client that asked something as long ago may take
+	// to see that the connection ends.
+	lingerTime = time.Second
 )
 
 // due is when the connection is to be looked at if nothing arrives, in the
