@@ -2,13 +2,11 @@ package compat
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
-	"os/exec"
 	"slices"
 	"strings"
 	"syscall"
@@ -26,9 +24,6 @@ func TestGeneric(t *testing.T) {
 // TestPassword asks two servers that want a password. There a connection
 // begins in RESP2, always.
 func TestPassword(t *testing.T) {
-	if help, err := exec.Command(build(t), "--help").Output(); err != nil || !bytes.Contains(help, []byte("-password")) {
-		t.Skip("*** rlserver has no --password yet; nothing was compared")
-	}
 	ask(t, "testdata/password.txt", startRedis(t, "--requirepass", "pw"), startServer(t, "--password", "pw"), 2)
 }
 
