@@ -38,6 +38,17 @@ func (c *Call) isolate() {
 	})
 }
 
+// onlyKey reads the one argument of a command that acts on a key, and checks
+// that this node may act for it.
+func (c *Call) onlyKey() ([]byte, error) {
+	r := c.reader()
+	key := r.key()
+	if err := r.end(); err != nil {
+		return nil, err
+	}
+	return key, c.serve(key)
+}
+
 // decide asks key's bucket, and counts the answer.
 func (c *Call) decide(key []byte, spec limit.Spec, req limit.Request) (limit.Decision, error) {
 	if err := c.serve(key); err != nil {

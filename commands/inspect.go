@@ -18,12 +18,8 @@ func inspectCommand() Command {
 }
 
 func runInspect(c *Call) error {
-	r := c.reader()
-	key := r.key()
-	if err := r.end(); err != nil {
-		return err
-	}
-	if err := c.serve(key); err != nil {
+	key, err := c.onlyKey()
+	if err != nil {
 		return err
 	}
 	info, found := c.keyed().Inspect(key, c.Now)

@@ -129,12 +129,8 @@ func lifetimeCommand(name, summary string, unit int64) Command {
 
 // fullIn reads the command's one key and looks when it is as new.
 func (c *Call) fullIn() (ns int64, found bool, err error) {
-	r := c.reader()
-	key := r.key()
-	if err := r.end(); err != nil {
-		return 0, false, err
-	}
-	if err := c.serve(key); err != nil {
+	key, err := c.onlyKey()
+	if err != nil {
 		return 0, false, err
 	}
 	ns, found = c.keyed().FullIn(key, c.Now)

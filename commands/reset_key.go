@@ -14,12 +14,8 @@ func resetKeyCommand() Command {
 }
 
 func runResetKey(c *Call) error {
-	r := c.reader()
-	key := r.key()
-	if err := r.end(); err != nil {
-		return err
-	}
-	if err := c.serve(key); err != nil {
+	key, err := c.onlyKey()
+	if err != nil {
 		return err
 	}
 	c.W.Int(bit(c.keyed().Reset(key, c.Now)))
