@@ -42,6 +42,13 @@ func houses() map[string]house {
 			imports: []string{"limit", "policy", "state", "snapshot", "raftfsm"},
 			why:     "nodes exchange typed frames, no RESP; clients and doors stand above it",
 		},
+		"cluster/bus": {
+			why: "it carries bytes between nodes that trust each other, and could carry anything else",
+		},
+		"cluster/lease": {
+			tests: []string{"limit", "raftfsm"},
+			why:   "a lease is a function of messages and clock readings, so that a simulator can run it",
+		},
 		"resp": {
 			why: "the protocol must not depend on what is served with it",
 		},
@@ -100,7 +107,7 @@ func restrictions() []restriction {
 		},
 		{
 			imports: []string{"os", "net", "syscall"},
-			not:     []string{"policy", "resp", "commands"},
+			not:     []string{"policy", "resp", "commands", "cluster/lease"},
 			why:     "it is sans-I/O: the drivers in resp/server and the wiring in cmd/rlserver do it, and a fuzzer needs neither",
 		},
 		{
