@@ -39,6 +39,8 @@ type config struct {
 	tlsCA            string
 	handshakeTimeout time.Duration
 
+	cluster clusterConfig
+
 	maxMemory bytesValue
 	sweepIdle time.Duration
 	maxKey    int
@@ -93,6 +95,8 @@ func (c *config) flags() *flag.FlagSet {
 	fs.StringVar(&c.tlsKey, "tls-key", "", "`file` with the key of the certificate, in PEM form")
 	fs.StringVar(&c.tlsCA, "tls-ca", "", "`file` with the authorities, in PEM form, one of which must have signed each client's certificate; empty: clients need none")
 	fs.DurationVar(&c.handshakeTimeout, "handshake-timeout", sockets.HandshakeTimeout, "`time` in which a client must complete the TLS handshake")
+
+	c.cluster.flags(fs)
 
 	fs.Var(&c.maxMemory, "max-memory", "most `bytes` of bucket state, logs included: 64mb, 1gb, ...; when it is full the buckets that forget least make room")
 	fs.DurationVar(&c.sweepIdle, "sweep-idle", time.Minute, "a bucket that is full and has been idle for this `time` is dropped")

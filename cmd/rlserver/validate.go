@@ -21,6 +21,7 @@ func (c *config) validate() error {
 	}
 	errs = append(errs, c.checkDoors(c.roster.users)...)
 	errs = append(errs, c.checkTLS()...)
+	errs = append(errs, c.cluster.validate(c.addr)...)
 	return errors.Join(errs...)
 }
 
