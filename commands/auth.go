@@ -72,8 +72,8 @@ func (c *Call) allowed(e *entry) error {
 		return nil
 	case !c.user.Runs(e.Category):
 		return replyError("NOPERM this user has no permissions to run the '" + e.full + "' command")
-	case !c.user.anyKey && e.Keys.First > 0:
-		for _, key := range e.Keys.of(c.Args) {
+	case !c.user.anyKey:
+		for _, key := range e.bucketKeys(c.Args) {
 			if !c.user.Reaches(key) {
 				return errNoKey
 			}

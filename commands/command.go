@@ -31,6 +31,8 @@ type Group string
 // The groups, in the order of the page.
 const (
 	GroupDecision     Group = "decision"
+	GroupPolicies     Group = "policies"
+	GroupNodes        Group = "nodes"
 	GroupConnection   Group = "connection"
 	GroupTransactions Group = "transactions"
 	GroupGeneric      Group = "generic"
@@ -38,6 +40,10 @@ const (
 	GroupCluster      Group = "cluster"
 	GroupPubSub       Group = "pubsub"
 )
+
+// own says whether the group is of this server's own commands, which Redis
+// has none of.
+func (g Group) own() bool { return g == GroupDecision || g == GroupPolicies || g == GroupNodes }
 
 // Category says who may run a command.
 type Category string
@@ -66,6 +72,7 @@ const (
 	FlagSubscriber                  // a subscriber that speaks RESP2 may send it
 	FlagSecret                      // its words may be secrets
 	FlagDelete                      // makes the keys it names as new
+	FlagNames                       // its key is a name, so that clients can route the command: any node takes it
 )
 
 // flagNames are Redis' words for the flags it knows.
@@ -97,6 +104,18 @@ type Keys struct{ First, Last, Step int }
 func noKeys() Keys  { return Keys{} }
 func oneKey() Keys  { return Keys{1, 1, 1} }
 func allKeys() Keys { return Keys{1, -1, 1} }
+
+// namesBuckets says whether the command's keys are those of buckets, which a
+// user must reach and a transaction holds.
+func (c *Command) namesBuckets() bool { return c.Keys.First > 0 && c.Flags&FlagNames == 0 }
+
+// bucketKeys returns the keys of buckets among the words of the command.
+func (c *Command) bucketKeys(args [][]byte) [][]byte {
+	if !c.namesBuckets() {
+		return nil
+	}
+	return c.Keys.of(args)
+}
 
 // Arg is one argument as COMMAND DOCS describes it.
 type Arg struct {

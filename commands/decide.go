@@ -1,6 +1,8 @@
 package commands
 
 import (
+	"slices"
+
 	"github.com/rlserver/rlserver/limit"
 )
 
@@ -8,8 +10,9 @@ const errOutcomeUnknown = "ERR outcome unknown: this node lost the key's slot wh
 
 // serve checks that this node may act for key's slot, and notes it for the
 // check before the reply leaves.
-func (c *Call) serve(key []byte) error {
-	slot := c.d.cfg.Ownership.Slot(key)
+func (c *Call) serve(key []byte) error { return c.serveSlot(c.d.cfg.Ownership.Slot(key)) }
+
+func (c *Call) serveSlot(slot uint16) error {
 	version, ok := c.d.cfg.Ownership.Serve(slot)
 	if !ok {
 		return errorCode("TRYAGAIN", "slot %d is not served by this node at the moment; nothing was charged", slot)
@@ -31,11 +34,27 @@ func (c *Call) isolate() {
 	if c.held != nil || len(c.slots) == 0 {
 		return
 	}
+	slices.Sort(c.slots)
 	c.held = c.d.cfg.Buckets.Hold(c.slots)
+	if c.d.cfg.PolicyBuckets != nil {
+		c.within = c.d.cfg.PolicyBuckets.Within(c.held)
+	}
 	c.S.Isolate(func() {
 		c.held.Release()
-		c.held = nil
+		c.held, c.within = nil, nil
 	})
+}
+
+// leaveIsolation lets others in if slot is not among those that the running
+// transaction holds: to wait for one while holding others could be to wait for
+// ever. The next command holds the transaction's slots again.
+func (c *Call) leaveIsolation(slot uint16) {
+	if c.held == nil {
+		return
+	}
+	if _, held := slices.BinarySearch(c.slots, slot); !held {
+		c.S.EndIsolation()
+	}
 }
 
 // onlyKey reads the one argument of a command that acts on a key, and checks

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"errors"
+	"hash/maphash"
 	"slices"
 	"strings"
 
@@ -18,6 +19,20 @@ type Config struct {
 	Clock     func() int64  // Unix nanoseconds; times the commands that are not fast
 	Bounds    limit.Bounds  // of the rules callers may ask for
 	MaxKey    int           // bytes of a key
+
+	// A server without policies leaves these nil, and one that is alone the
+	// Cluster; commands that need them say so.
+	Policies      Policies
+	PolicyBuckets PolicyBuckets
+	Cluster       Cluster
+	Events        Events
+}
+
+// Events reports what commands meet. Fields may be nil.
+type Events struct {
+	// PolicyWarning: the policy of that name is about to be set, and its
+	// operator should know this.
+	PolicyWarning func(name, warning string)
 }
 
 // Defaults of what an operator can set.
@@ -45,6 +60,9 @@ func (c *Config) Validate() error {
 	if c.Clock == nil {
 		errs = append(errs, errors.New("commands: no clock"))
 	}
+	if (c.Policies == nil) != (c.PolicyBuckets == nil) {
+		errs = append(errs, errors.New("commands: policies without buckets, or buckets without policies"))
+	}
 	if c.MaxKey < 1 {
 		errs = append(errs, errors.New("commands: the longest key must be at least 1 byte"))
 	}
@@ -64,6 +82,7 @@ type Dispatcher struct {
 	tally   tally
 	rate    rate
 	slow    slowlog
+	counts  policyCounts
 }
 
 // entry is a record of the table, or of a container's subcommands, ready to
@@ -89,8 +108,10 @@ type Call struct {
 	user     *User    // nil: not authenticated
 	channels []string // subscribed to
 	tracking tracking
-	slots    []uint16 // of the keys that MULTI queued
-	held     Held     // those slots, while EXEC runs; else nil
+	slots    []uint16    // of the keys that MULTI queued
+	held     Held        // those slots, while EXEC runs; else nil
+	within   PolicyKeyed // policies' buckets for who holds them; nil if nobody does
+	check    *check      // what RL.CHECK works with; made by the first
 }
 
 // New returns a Dispatcher for the commands of Table.
@@ -98,7 +119,10 @@ func New(cfg Config) (*Dispatcher, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
 	}
-	d := &Dispatcher{cfg: cfg, table: Table()}
+	if cfg.Cluster == nil {
+		cfg.Cluster = alone{cfg.Server}
+	}
+	d := &Dispatcher{cfg: cfg, table: Table(), counts: policyCounts{seed: maphash.MakeSeed()}}
 	d.byName = d.compile(d.table, nil)
 	slices.SortFunc(d.entries, func(a, b *entry) int { return strings.Compare(a.full, b.full) })
 	d.slow.threshold.Store(DefaultSlow)
@@ -162,7 +186,7 @@ func (d *Dispatcher) Command(s *resp.Session, w *resp.Writer, args [][]byte, now
 		return
 	}
 	if s.InMulti() && e.Flags&FlagNoQueue == 0 {
-		for _, key := range e.Keys.of(args) {
+		for _, key := range e.bucketKeys(args) {
 			c.slots = append(c.slots, d.cfg.Ownership.Slot(key))
 		}
 		s.Queue(w, args)
@@ -201,7 +225,7 @@ func (c *Call) run(e *entry) {
 	} else {
 		// What follows sees the time after it, and nobody waits for it.
 		c.S.EndBatch()
-		if e.Keys.First == 0 {
+		if !e.namesBuckets() {
 			c.S.EndIsolation()
 		}
 		begun := c.d.cfg.Clock()

@@ -37,7 +37,7 @@ func runHelp(c *Call) error {
 func overview(table []Command) []string {
 	lines := []string{"RL.HELP command explains one of:"}
 	for i := range table {
-		if c := &table[i]; c.Group == GroupDecision {
+		if c := &table[i]; c.Group.own() {
 			lines = append(lines, c.syntax("")+" - "+c.Summary)
 		}
 	}

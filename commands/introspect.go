@@ -218,7 +218,7 @@ func runCommandList(c *Call) error {
 			}
 			keep = func(e *entry) bool { return pattern.matches([]byte(e.full)) }
 		case "MODULE":
-			keep = func(e *entry) bool { return value == moduleName && e.group == GroupDecision }
+			keep = func(e *entry) bool { return value == moduleName && e.group.own() }
 		case "ACLCAT":
 			keep = func(e *entry) bool { return slices.Contains(e.categories(), "@"+value) }
 		default:

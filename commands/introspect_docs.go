@@ -20,7 +20,7 @@ func runCommandDocs(c *Call) error {
 func (c *Call) document(e *entry) {
 	w := c.W
 	fields := 4
-	if e.group == GroupDecision {
+	if e.group.own() {
 		fields++
 	}
 	if len(e.Args) > 0 {
@@ -35,7 +35,7 @@ func (c *Call) document(e *entry) {
 	w.BulkString("since")
 	w.BulkString(e.Since)
 	w.BulkString("group")
-	if e.group == GroupDecision {
+	if e.group.own() {
 		w.BulkString("module")
 		w.BulkString("module")
 		w.BulkString(moduleName)

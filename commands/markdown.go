@@ -28,6 +28,8 @@ and @read applications, @admin operators.
 		text  string
 	}{
 		{GroupDecision, "Deciding", "This server's own commands, and redis-cell's."},
+		{GroupPolicies, "Policies", "Limits as data: each can be changed while it is in use. In RL.POLICY.SET, -GET and -DEL the policy's name is declared as a key, so that cluster-aware clients can route them: any node takes them, and no user's key patterns apply. The names with one dot are for clients that cannot send two."},
+		{GroupNodes, "Nodes and slots", "Who is in the cluster, and who counts what. A server that is alone answers for itself, and refuses changes."},
 		{GroupConnection, "Connections", "Redis' own commands about a connection."},
 		{GroupTransactions, "Transactions", "The commands of a transaction run in order and at one time, and nobody else touches the slots of their keys meanwhile. A transaction so long that its replies leave in parts (--max-output, --max-batch), or with a command among them that may take long and names no key (SCAN, INFO, CONFIG), lets others in there. Nothing is ever undone."},
 		{GroupGeneric, "Keys", "Redis' generic commands, as far as they have a meaning: a key exists while its bucket is not full."},

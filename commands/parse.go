@@ -16,6 +16,7 @@ type reader struct {
 	args   [][]byte
 	next   int
 	seen   uint64 // options given so far, a bit each
+	last   uint64 // the bit of the option read last
 	maxKey int
 	err    error
 }
@@ -52,11 +53,7 @@ func (r *reader) take(name string) []byte {
 
 // key reads a key: 1 to maxKey bytes, any bytes.
 func (r *reader) key() []byte {
-	key := r.take("key")
-	if r.err == nil && (len(key) == 0 || len(key) > r.maxKey) {
-		r.fail("key must be 1 to %d bytes, got %d", r.maxKey, len(key))
-	}
-	return key
+	return r.text("key", 1, r.maxKey)
 }
 
 // integer reads a whole number within lo..hi.
@@ -116,11 +113,24 @@ func (r *reader) option(names ...string) string {
 			r.fail("%s is given twice", name)
 			return ""
 		}
-		r.seen |= 1 << i
+		r.last = 1 << i
+		r.seen |= r.last
 		return name
 	}
 	r.fail("unknown option %s; allowed are %s", quote(word), strings.Join(names, ", "))
 	return ""
+}
+
+// again lets the option read last be given once more.
+func (r *reader) again() { r.seen &^= r.last }
+
+// text reads a value of lo to hi bytes, any bytes.
+func (r *reader) text(name string, lo, hi int) []byte {
+	word := r.take(name)
+	if r.err == nil && (len(word) < lo || len(word) > hi) {
+		r.fail("%s must be %d to %d bytes, got %d", name, lo, hi, len(word))
+	}
+	return word
 }
 
 // algorithm reads the name of an algorithm, in any case.

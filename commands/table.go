@@ -6,13 +6,25 @@ import "slices"
 func Table() []Command {
 	return slices.Concat([]Command{
 		allowCommand(),
+		checkCommand(),
 		throttleCommand(),
 		refundCommand(),
 		resetKeyCommand(),
 		inspectCommand(),
+		explainCommand(),
 		topCommand(),
 		helpCommand(),
 
+		policyDelCommand(),
+		policyGetCommand(),
+		policyListCommand(),
+		policySetCommand(),
+
+		clusterStatusCommand(),
+		nodeListCommand(),
+		slotListCommand(),
+		slotMoveCommand(),
+	}, nodeChangeCommands(), []Command{
 		authCommand(),
 		clientCommand(),
 		discardCommand(),

@@ -20,7 +20,7 @@ func eachRecord(visit func(full string, c *Command)) {
 
 func TestRecordsAreComplete(t *testing.T) {
 	groups := []Group{
-		GroupDecision, GroupConnection, GroupTransactions, GroupGeneric, GroupServer, GroupCluster, GroupPubSub,
+		GroupDecision, GroupPolicies, GroupNodes, GroupConnection, GroupTransactions, GroupGeneric, GroupServer, GroupCluster, GroupPubSub,
 	}
 	categories := []Category{CategoryDecide, CategoryRead, CategoryAdmin, CategoryConnection}
 	eachRecord(func(full string, c *Command) {
