@@ -61,7 +61,11 @@ func nodeChangeCommand(verb string, change NodeChange, summary string, help ...s
 		Reply: "OK",
 		Help:  help,
 		Run: func(c *Call) error {
-			name := string(c.Args[1])
+			r := c.reader()
+			name := string(r.text("name", 1, r.maxKey))
+			if err := r.end(); err != nil {
+				return err
+			}
 			await(c, "RL.NODE.LIST", func(done func(struct{}, error)) {
 				c.d.cfg.Cluster.Change(change, name, func(err error) { done(struct{}{}, err) })
 			}, c.ok)

@@ -31,6 +31,8 @@ type world struct {
 	store   *state.Store
 	owner   *owner
 	server  *fakeServer
+	rules   *fakePolicies
+	cluster *fakeCluster
 	users   *commands.Users
 	handler *commands.Dispatcher
 	limits  resp.Limits
@@ -39,7 +41,10 @@ type world struct {
 
 func newWorld(tb testing.TB) *world {
 	tb.Helper()
-	w := &world{now: start, owner: &owner{}, server: &fakeServer{}, users: commands.OpenUsers(), limits: resp.DefaultLimits()}
+	w := &world{
+		now: start, owner: &owner{}, server: &fakeServer{}, users: commands.OpenUsers(), limits: resp.DefaultLimits(),
+		rules: newFakePolicies(), cluster: newFakeCluster(),
+	}
 	seed := rand.New(rand.NewPCG(1, 2))
 	var err error
 	w.store, err = state.New(state.Config{
@@ -55,7 +60,12 @@ func newWorld(tb testing.TB) *world {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	w.handler, err = commands.New(commands.Config{
+	w.serve(tb, w.config())
+	return w
+}
+
+func (w *world) config() commands.Config {
+	return commands.Config{
 		Buckets:   buckets{w.store},
 		Ownership: w.owner,
 		Server:    w.server,
@@ -64,14 +74,23 @@ func newWorld(tb testing.TB) *world {
 			w.clock += w.took
 			return w.clock
 		},
-		Bounds: limit.DefaultBounds(),
-		MaxKey: commands.DefaultMaxKey,
-	})
-	if err != nil {
+		Bounds:        limit.DefaultBounds(),
+		MaxKey:        commands.DefaultMaxKey,
+		Policies:      w.rules,
+		PolicyBuckets: newFakeBuckets(),
+		Cluster:       w.cluster,
+		Events:        commands.Events{PolicyWarning: w.rules.warned},
+	}
+}
+
+// serve makes a dispatcher and a session of it.
+func (w *world) serve(tb testing.TB, cfg commands.Config) {
+	tb.Helper()
+	var err error
+	if w.handler, err = commands.New(cfg); err != nil {
 		tb.Fatal(err)
 	}
 	w.session = w.connect(1)
-	return w
 }
 
 func (w *world) connect(id int64) *resp.Session {
@@ -86,6 +105,8 @@ func (w *world) send(in []byte) (out []byte, status resp.Status) {
 	return exchange(w.session, in, w.now)
 }
 
+// exchange also starts what the session waits for; it returns StatusWait if that
+// does not wake at once.
 func exchange(s *resp.Session, in []byte, now int64) (out []byte, status resp.Status) {
 	for {
 		n := copy(s.Buffer(), in)
@@ -95,11 +116,15 @@ func exchange(s *resp.Session, in []byte, now int64) (out []byte, status resp.St
 			status = s.Process(now)
 			out = append(out, s.Output()...)
 			s.Sent(len(s.Output()))
-			if status != resp.StatusFlush {
+			woken := false
+			if status == resp.StatusWait {
+				s.Start(func() { woken = true })
+			}
+			if status != resp.StatusFlush && !woken {
 				break
 			}
 		}
-		if len(in) == 0 || status == resp.StatusClose {
+		if len(in) == 0 || status == resp.StatusClose || status == resp.StatusWait {
 			return out, status
 		}
 	}
@@ -112,9 +137,12 @@ func (b buckets) Inspect(key []byte, now int64) (commands.BucketInfo, bool) {
 	return bucketInfo(b.Store.Inspect(key, now))
 }
 
-func (b buckets) Hold(slots []uint16) commands.Held { return held{b.Store.Hold(slots)} }
+func (b buckets) Hold(slots []uint16) commands.Held { return held{b.Store.Hold(slots), slots} }
 
-type held struct{ *state.Held }
+type held struct {
+	*state.Held
+	slots []uint16
+}
 
 func (h held) Inspect(key []byte, now int64) (commands.BucketInfo, bool) {
 	return bucketInfo(h.Held.Inspect(key, now))
@@ -215,7 +243,8 @@ func (f *fakeServer) Shutdown() { f.stopped = true }
 // clock, @took 20ms says how long commands take, @password PW ADMINPW, @acl LINE
 // and @open say who may come in, @connect makes a new connection, @foreign key
 // takes the key's slot away, @lose key does so after the next decision, @own
-// gives all back.
+// gives all back, @writes refused|unwritten|unknown|made says what comes of
+// writes to the cluster.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, path string) {
 		w := newWorld(t)
@@ -268,6 +297,9 @@ func (w *world) steer(t *testing.T, words []string) {
 		w.owner.lost = slotOf(words[1])
 	case "own":
 		w.owner.foreign, w.owner.lost = nil, nil
+	case "writes":
+		w.cluster.err = writeFailure(words[1])
+		w.rules.err = w.cluster.err
 	default:
 		t.Fatalf("unknown verb %q", words)
 	}

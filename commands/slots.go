@@ -58,7 +58,7 @@ func runSlotMove(c *Call) error {
 	r := c.reader()
 	first := r.integer("first", 0, maxSlot)
 	last := r.integer("last", first, maxSlot)
-	name := string(r.take("name"))
+	name := string(r.text("name", 1, r.maxKey))
 	if err := r.end(); err != nil {
 		return err
 	}

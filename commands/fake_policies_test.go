@@ -1,0 +1,186 @@
+package commands_test
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/rlserver/rlserver/commands"
+	"github.com/rlserver/rlserver/limit"
+	"github.com/rlserver/rlserver/policy"
+)
+
+// fakePolicies is a set of policies whose log has one writer.
+type fakePolicies struct {
+	mu       sync.Mutex
+	view     *policy.View
+	index    uint64
+	err      error // of every write
+	warnings []string
+}
+
+func newFakePolicies() *fakePolicies { return &fakePolicies{view: &policy.View{}} }
+
+func (f *fakePolicies) View() *policy.View {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.view
+}
+
+func (f *fakePolicies) Set(p *policy.Policy, ifVersion *uint64, done func(uint64, error)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err != nil {
+		done(0, f.err)
+		return
+	}
+	have := uint64(0)
+	if old := f.view.Get(p.Name); old != nil {
+		have = old.Version
+	}
+	if ifVersion != nil && *ifVersion != have {
+		done(0, &commands.VersionError{Want: *ifVersion, Have: have})
+		return
+	}
+	f.index++
+	set := *p
+	set.Version = f.index
+	rule, err := policy.Compile(set, limit.DefaultBounds())
+	if err != nil {
+		done(0, err)
+		return
+	}
+	f.view = f.view.Set(rule)
+	done(f.index, nil)
+}
+
+func (f *fakePolicies) Delete(name string, done func(bool, error)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err != nil {
+		done(false, f.err)
+		return
+	}
+	existed := f.view.Get(name) != nil
+	f.index++
+	f.view = f.view.Delete(name)
+	done(existed, nil)
+}
+
+func (f *fakePolicies) warned(name, warning string) {
+	f.warnings = append(f.warnings, name+": "+warning)
+}
+
+// fakeBuckets keeps the buckets of policies in a map.
+type fakeBuckets struct {
+	mu      sync.Mutex
+	buckets map[string]*fakeBucket
+	calls   int
+}
+
+type fakeBucket struct {
+	spec   limit.Spec
+	bucket limit.Bucket
+}
+
+func newFakeBuckets() *fakeBuckets { return &fakeBuckets{buckets: map[string]*fakeBucket{}} }
+
+func address(slot uint16, key []byte) string { return fmt.Sprintf("%d %s", slot, key) }
+
+func (f *fakeBuckets) at(slot uint16, key []byte, spec limit.Spec) *fakeBucket {
+	if b := f.buckets[address(slot, key)]; b != nil {
+		return b
+	}
+	return &fakeBucket{spec: spec}
+}
+
+func (f *fakeBuckets) DecideAll(asks []commands.PolicyAsk, req limit.Request, now int64, out []limit.Decision) (bool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls++
+	probe := req
+	probe.Peek = true
+	allowed := true
+	for i, ask := range asks {
+		b := *f.at(ask.Slot, ask.Key, ask.Spec)
+		out[i], _ = limit.Decide(b.spec, ask.Spec, &b.bucket, now, probe)
+		allowed = allowed && out[i].Allowed > 0
+	}
+	if !allowed || req.Peek || req.Cost == 0 {
+		return allowed, nil
+	}
+	for i, ask := range asks {
+		b := f.at(ask.Slot, ask.Key, ask.Spec)
+		out[i], _ = limit.Decide(b.spec, ask.Spec, &b.bucket, now, req)
+		b.spec = ask.Spec
+		f.buckets[address(ask.Slot, ask.Key)] = b
+	}
+	return true, nil
+}
+
+func (f *fakeBuckets) RefundPolicy(slot uint16, key []byte, n, now int64) (refunded, remaining int64, found bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	b := f.buckets[address(slot, key)]
+	if b == nil {
+		return 0, 0, false, nil
+	}
+	refunded, remaining, err = limit.Refund(b.spec, &b.bucket, now, n)
+	return refunded, remaining, true, err
+}
+
+func (f *fakeBuckets) ResetPolicy(slot uint16, key []byte, _ int64) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	known := f.buckets[address(slot, key)] != nil
+	delete(f.buckets, address(slot, key))
+	return known
+}
+
+func (f *fakeBuckets) InspectPolicy(slot uint16, key []byte, now int64) (commands.BucketInfo, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	b := f.buckets[address(slot, key)]
+	if b == nil {
+		return commands.BucketInfo{}, false
+	}
+	return commands.BucketInfo{Spec: b.spec, Remaining: limit.Remaining(b.spec, &b.bucket, now)}, true
+}
+
+func (f *fakeBuckets) Within(h commands.Held) commands.PolicyKeyed {
+	return fakeWithin{f, h.(held).slots}
+}
+
+// fakeWithin panics where the real store would wait for ever.
+type fakeWithin struct {
+	*fakeBuckets
+	slots []uint16
+}
+
+func (f fakeWithin) mustHold(slot uint16) {
+	if !slices.Contains(f.slots, slot) {
+		panic(fmt.Sprintf("slot %d is not held", slot))
+	}
+}
+
+func (f fakeWithin) DecideAll(asks []commands.PolicyAsk, req limit.Request, now int64, out []limit.Decision) (bool, error) {
+	for _, ask := range asks {
+		f.mustHold(ask.Slot)
+	}
+	return f.fakeBuckets.DecideAll(asks, req, now, out)
+}
+
+func (f fakeWithin) RefundPolicy(slot uint16, key []byte, n, now int64) (refunded, remaining int64, found bool, err error) {
+	f.mustHold(slot)
+	return f.fakeBuckets.RefundPolicy(slot, key, n, now)
+}
+
+func (f fakeWithin) ResetPolicy(slot uint16, key []byte, now int64) bool {
+	f.mustHold(slot)
+	return f.fakeBuckets.ResetPolicy(slot, key, now)
+}
+
+func (f fakeWithin) InspectPolicy(slot uint16, key []byte, now int64) (commands.BucketInfo, bool) {
+	f.mustHold(slot)
+	return f.fakeBuckets.InspectPolicy(slot, key, now)
+}
