@@ -67,6 +67,9 @@ func (f *fakePolicies) Delete(name string, done func(bool, error)) {
 	done(existed, nil)
 }
 
+// reset drops everything.
+func (f *fakePolicies) reset() { f.view, f.index, f.warnings = &policy.View{}, 0, nil }
+
 func (f *fakePolicies) warned(name, warning string) {
 	f.warnings = append(f.warnings, name+": "+warning)
 }

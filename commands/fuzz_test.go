@@ -35,6 +35,7 @@ func FuzzCommands(f *testing.F) {
 			if w.store.Len() > 0 { // it visits every slot
 				w.store.Flush()
 			}
+			w.rules.reset()
 			w.now, w.session = start, w.connect(1)
 			w.send([]byte(hello))
 			for _, line := range bytes.Split(in, []byte{0xfe}) {
@@ -69,7 +70,7 @@ func (w *world) fuzzOne(t *testing.T, words [][]byte) {
 
 // fingerprint is the state of the buckets that a command names.
 func (w *world) fingerprint(words [][]byte) string {
-	text := fmt.Sprint(w.store.Len())
+	text := fmt.Sprint(w.store.Len(), w.rules.index, len(w.cluster.changes))
 	for _, word := range words {
 		info, found := w.store.Inspect(word, w.now)
 		text += fmt.Sprint(" ", found, info)

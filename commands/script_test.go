@@ -244,7 +244,8 @@ func (f *fakeServer) Shutdown() { f.stopped = true }
 // and @open say who may come in, @connect makes a new connection, @foreign key
 // takes the key's slot away, @lose key does so after the next decision, @own
 // gives all back, @writes refused|unwritten|unknown|made says what comes of
-// writes to the cluster.
+// writes to the cluster, @counts shows what was counted by policy, and @warnings
+// what operators were told.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, path string) {
 		w := newWorld(t)
@@ -252,6 +253,16 @@ func TestScripts(t *testing.T) {
 			var out strings.Builder
 			for line := range strings.Lines(d.Input) {
 				line = strings.TrimSpace(line)
+				switch line {
+				case "@counts":
+					for _, n := range append(w.handler.PolicyCounts(), w.handler.PolicyTotals()) {
+						fmt.Fprintf(&out, "%q: %d asked, %d denied; as a shadow %d, %d\n", n.Name, n.Decisions, n.Denied, n.Shadowed, n.ShadowDenied)
+					}
+					continue
+				case "@warnings":
+					out.WriteString(strings.Join(w.rules.warnings, "\n") + "\n")
+					continue
+				}
 				if verb, found := strings.CutPrefix(line, "@"); found {
 					w.steer(t, strings.Fields(verb))
 					continue
