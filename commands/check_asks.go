@@ -18,7 +18,8 @@ type check struct {
 	answers []policy.Answer // of rules, with their scopes
 	shadows []*policy.Rule
 	shaded  []PolicyAsk // of shadows
-	names   []byte      // of the buckets, and what their slots are computed of
+	shade   [1]limit.Decision
+	names   []byte // of the buckets, and what their slots are computed of
 }
 
 const errNoPolicies = replyError("ERR this server has no policies; RL.ALLOW takes its limits with the request")
@@ -157,10 +158,9 @@ func (k *check) askShadows(c *Call, req limit.Request, allowed bool) {
 	if req.AtMost && allowed && len(k.out) > 0 {
 		req.Cost = k.out[0].Allowed // what passes
 	}
-	var out [1]limit.Decision
 	for i, rule := range k.shadows {
-		if _, err := c.policyKeyed().DecideAll(k.shaded[i:i+1], req, c.Now, out[:]); err == nil {
-			c.d.counts.shadowed(rule.Name, out[0].Allowed == 0)
+		if _, err := c.policyKeyed().DecideAll(k.shaded[i:i+1], req, c.Now, k.shade[:]); err == nil {
+			c.d.counts.shadowed(rule.Name, k.shade[0].Allowed == 0)
 		}
 	}
 }

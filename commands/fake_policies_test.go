@@ -2,6 +2,7 @@ package commands_test
 
 import (
 	"fmt"
+	"reflect"
 	"slices"
 	"sync"
 
@@ -34,8 +35,8 @@ func (f *fakePolicies) Set(p *policy.Policy, ifVersion *uint64, done func(uint64
 		done(0, f.err)
 		return
 	}
-	have := uint64(0)
-	if old := f.view.Get(p.Name); old != nil {
+	have, old := uint64(0), f.view.Get(p.Name)
+	if old != nil {
 		have = old.Version
 	}
 	if ifVersion != nil && *ifVersion != have {
@@ -49,6 +50,14 @@ func (f *fakePolicies) Set(p *policy.Policy, ifVersion *uint64, done func(uint64
 	if err != nil {
 		done(0, err)
 		return
+	}
+	if old != nil {
+		same := *rule
+		same.Version = old.Version
+		if reflect.DeepEqual(*old, same) {
+			done(old.Version, nil)
+			return
+		}
 	}
 	f.view = f.view.Set(rule)
 	done(f.index, nil)
@@ -77,8 +86,12 @@ func (f *fakePolicies) warned(name, warning string) {
 // fakeBuckets keeps the buckets of policies in a map.
 type fakeBuckets struct {
 	mu      sync.Mutex
-	buckets map[string]*fakeBucket
-	calls   int
+	buckets map[fakeAddress]*fakeBucket
+}
+
+type fakeAddress struct {
+	slot uint16
+	key  string
 }
 
 type fakeBucket struct {
@@ -86,37 +99,40 @@ type fakeBucket struct {
 	bucket limit.Bucket
 }
 
-func newFakeBuckets() *fakeBuckets { return &fakeBuckets{buckets: map[string]*fakeBucket{}} }
+func newFakeBuckets() *fakeBuckets { return &fakeBuckets{buckets: map[fakeAddress]*fakeBucket{}} }
 
-func address(slot uint16, key []byte) string { return fmt.Sprintf("%d %s", slot, key) }
-
-func (f *fakeBuckets) at(slot uint16, key []byte, spec limit.Spec) *fakeBucket {
-	if b := f.buckets[address(slot, key)]; b != nil {
-		return b
+// peek returns what one bucket would answer.
+func (f *fakeBuckets) peek(ask *commands.PolicyAsk, req limit.Request, now int64) (d limit.Decision) {
+	req.Peek = true
+	b := f.buckets[fakeAddress{ask.Slot, string(ask.Key)}]
+	if b == nil {
+		d, _ = limit.Decide(ask.Spec, ask.Spec, &limit.Bucket{}, now, req)
+		return d
 	}
-	return &fakeBucket{spec: spec}
+	d, _ = limit.Decide(b.spec, ask.Spec, &b.bucket, now, req)
+	return d
 }
 
 func (f *fakeBuckets) DecideAll(asks []commands.PolicyAsk, req limit.Request, now int64, out []limit.Decision) (bool, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.calls++
-	probe := req
-	probe.Peek = true
 	allowed := true
-	for i, ask := range asks {
-		b := *f.at(ask.Slot, ask.Key, ask.Spec)
-		out[i], _ = limit.Decide(b.spec, ask.Spec, &b.bucket, now, probe)
+	for i := range asks {
+		out[i] = f.peek(&asks[i], req, now)
 		allowed = allowed && out[i].Allowed > 0
 	}
 	if !allowed || req.Peek || req.Cost == 0 {
 		return allowed, nil
 	}
-	for i, ask := range asks {
-		b := f.at(ask.Slot, ask.Key, ask.Spec)
+	for i := range asks {
+		ask := &asks[i]
+		b := f.buckets[fakeAddress{ask.Slot, string(ask.Key)}]
+		if b == nil {
+			b = &fakeBucket{spec: ask.Spec}
+			f.buckets[fakeAddress{ask.Slot, string(ask.Key)}] = b
+		}
 		out[i], _ = limit.Decide(b.spec, ask.Spec, &b.bucket, now, req)
 		b.spec = ask.Spec
-		f.buckets[address(ask.Slot, ask.Key)] = b
 	}
 	return true, nil
 }
@@ -124,7 +140,7 @@ func (f *fakeBuckets) DecideAll(asks []commands.PolicyAsk, req limit.Request, no
 func (f *fakeBuckets) RefundPolicy(slot uint16, key []byte, n, now int64) (refunded, remaining int64, found bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	b := f.buckets[address(slot, key)]
+	b := f.buckets[fakeAddress{slot, string(key)}]
 	if b == nil {
 		return 0, 0, false, nil
 	}
@@ -135,15 +151,15 @@ func (f *fakeBuckets) RefundPolicy(slot uint16, key []byte, n, now int64) (refun
 func (f *fakeBuckets) ResetPolicy(slot uint16, key []byte, _ int64) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	known := f.buckets[address(slot, key)] != nil
-	delete(f.buckets, address(slot, key))
+	known := f.buckets[fakeAddress{slot, string(key)}] != nil
+	delete(f.buckets, fakeAddress{slot, string(key)})
 	return known
 }
 
 func (f *fakeBuckets) InspectPolicy(slot uint16, key []byte, now int64) (commands.BucketInfo, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	b := f.buckets[address(slot, key)]
+	b := f.buckets[fakeAddress{slot, string(key)}]
 	if b == nil {
 		return commands.BucketInfo{}, false
 	}

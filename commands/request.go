@@ -36,7 +36,11 @@ func (r *reader) about(option string, req *policy.Request) {
 		req.Endpoint = r.text("ENDPOINT", 0, maxEndpoint)
 	case "ATTR":
 		r.again()
-		attr := policy.RequestAttr{Name: r.text("the name of ATTR", 1, maxAttrName), Value: r.text("the value of ATTR", 0, r.maxKey)}
+		if len(r.args)-r.next < 2 {
+			r.fail("ATTR needs a name and a value")
+			return
+		}
+		attr := policy.RequestAttr{Name: r.text("the name of an ATTR", 1, maxAttrName), Value: r.text("the value of an ATTR", 0, r.maxKey)}
 		for i := range req.Attrs {
 			if string(req.Attrs[i].Name) == string(attr.Name) {
 				r.fail("ATTR %s is given twice", quote(attr.Name))
