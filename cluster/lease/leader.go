@@ -39,7 +39,7 @@ func (l *leader) suspects(now int64, view Replicated, heard map[NodeID]int64) []
 }
 
 // testified takes in what a voter has withdrawn from.
-func (l *leader) testified(now int64, from NodeID, t Testimony, view Replicated, out *Output) {
+func (l *leader) testified(now int64, from NodeID, t Testimony, view Replicated, f *faults, out *Output) {
 	if t.Epoch == 0 {
 		return
 	}
@@ -53,20 +53,20 @@ func (l *leader) testified(now int64, from NodeID, t Testimony, view Replicated,
 			l.cases[s.Node] = c
 		}
 		c.by[from] = t.Epoch
-		l.propose(now, s.Node, c, view, out)
+		l.propose(now, s.Node, c, view, f, out)
 	}
 }
 
 // propose asks for a take-over if the evidence holds in view, again after a
 // lease if that had no effect.
-func (l *leader) propose(now int64, node NodeID, c *accusation, view Replicated, out *Output) {
+func (l *leader) propose(now int64, node NodeID, c *accusation, view Replicated, f *faults, out *Output) {
 	if c.proposed && now < c.nextTry {
 		return
 	}
 	voters := view.Voters()
 	var witnesses []Witness
 	for _, voter := range voters {
-		if epoch := c.by[voter]; epoch != 0 && epoch == view.Epoch(voter) {
+		if epoch := c.by[voter]; epoch != 0 && (epoch == view.Epoch(voter) || f.noWitnessEpoch) {
 			witnesses = append(witnesses, Witness{Node: voter, Epoch: epoch})
 		}
 	}

@@ -22,6 +22,7 @@ type faults struct {
 	noStartWait      bool // a voter withdraws though it may have forgotten a promise
 	forgetWithdrawal bool // a voter promises after it has withdrawn
 	noDriftFactor    bool // lengths are not stretched by the clocks' rates
+	noWitnessEpoch   bool // evidence outlives the registration it was signed with
 	noReport         bool // voters change without the nodes' reports
 	anyProcess       bool // a registration by an earlier process counts as one's own
 }
@@ -137,7 +138,7 @@ func (n *Node) receive(now int64, from NodeID, m Message, out *Output) {
 			n.reports.add(r)
 		}
 		if n.leader != nil && n.view != nil {
-			n.leader.testified(now, from, m, n.view, out)
+			n.leader.testified(now, from, m, n.view, &n.faults, out)
 		}
 	}
 }

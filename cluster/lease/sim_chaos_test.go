@@ -10,6 +10,44 @@ func (w *world) chaos() {
 	})
 }
 
+// squeeze is one fault after the other where they hurt: somebody, x, is cut off
+// from the leader and most voters for long, and from one voter, p, until that
+// one starts anew and knows of nothing.
+func (w *world) squeeze() {
+	w.after(w.between(4*second, 8*second), w.squeeze)
+	voters := w.log.newest().voters
+	x, p := w.node(voters[w.rng.IntN(len(voters))]), w.node(voters[w.rng.IntN(len(voters))])
+	if w.leader == nil || x == w.leader || p == w.leader || p == x {
+		return
+	}
+	w.stats.cuts++
+	long := w.between(3*second, 7*second)
+	w.cut(x, w.leader, long)
+	w.cut(w.leader, x, long)
+	until := w.between(300*ms, 2500*ms)
+	if w.chance(0.6) {
+		w.cut(x, p, until)
+	}
+	for _, n := range w.nodes {
+		if n != p && w.chance(0.5) {
+			w.cut(x, n, w.between(until, long))
+			w.cut(n, x, w.between(until, long))
+		}
+	}
+	if w.chance(0.5) {
+		late := w.weather.late
+		w.weather.late = 0.8
+		w.after(until, func() { w.weather.late = late })
+	}
+	w.after(until, func() {
+		if p.up && w.chance(0.9) {
+			w.stats.crashes++
+			p.crash()
+			w.after(w.between(0, 100*ms), p.start)
+		}
+	})
+}
+
 func (w *world) fault(n *simNode) {
 	other := w.nodes[w.rng.IntN(len(w.nodes))]
 	switch w.rng.IntN(20) {

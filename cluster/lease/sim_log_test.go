@@ -94,7 +94,6 @@ type takeOverEntry struct {
 	operator      bool
 	targets       []NodeID // of the i-th slot of the node: targets[i mod their number]
 	anyWitness    bool     // a mutant: the epochs that witnesses signed with do not count
-	anyNode       bool     // a mutant: a witness need not be a voter
 	staleAccepted bool     // a mutant: the node's own epoch does not count
 }
 
@@ -106,7 +105,7 @@ func (e takeOverEntry) apply(s *state, index uint64) bool {
 	if !e.operator {
 		n := 0
 		for _, w := range e.Witnesses {
-			voter := e.anyNode || slices.Contains(s.voters, w.Node)
+			voter := slices.Contains(s.voters, w.Node)
 			same := w.Epoch != 0 && w.Epoch == s.rows[w.Node].epoch
 			if voter && (same || e.anyWitness) {
 				n++

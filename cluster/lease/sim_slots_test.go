@@ -66,7 +66,7 @@ func (n *simNode) takeOver(t TakeOver) takeOverEntry {
 	n.w.rng.Shuffle(len(targets), func(i, j int) { targets[i], targets[j] = targets[j], targets[i] })
 	return takeOverEntry{
 		TakeOver: t, targets: targets,
-		anyWitness: m.noWitnessEpoch, anyNode: m.anyNode, staleAccepted: m.noNodeEpoch,
+		anyWitness: m.noWitnessEpoch, staleAccepted: m.noNodeEpoch,
 	}
 }
 
@@ -145,6 +145,9 @@ func (n *simNode) request(slot int) {
 		return
 	}
 	a := admission{at: w.now, cost: d.Allowed}
+	if w.chance(0.001) { // the process stands still at the worst moment
+		w.pause(n, w.between(500*ms, 3*second))
+	}
 	w.after(w.between(0, 2*ms), func() {
 		n.whenAwake(func() {
 			if n.process == process {

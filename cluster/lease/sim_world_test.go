@@ -20,12 +20,10 @@ const simLength = 60 * second
 type mutant struct {
 	name string
 	faults
-	noWitnessEpoch bool // neither leader nor log compares the epochs of witnesses
-	noNodeEpoch    bool // the log does not compare the epoch that is taken over
-	anyNode        bool // the log does not ask whether a witness is a voter
-	noGuard        bool // a lease ends with its promises
-	noSecondCheck  bool // replies leave unchecked
-	startFull      bool // after a take-over buckets start full: rule 6
+	noNodeEpoch   bool // the log does not compare the epoch that is taken over
+	noGuard       bool // a lease ends with its promises
+	noSecondCheck bool // replies leave unchecked
+	startFull     bool // after a take-over buckets start full: rule 6
 }
 
 // weather is how bad a run is.
@@ -93,9 +91,14 @@ func (w *world) run() error {
 	}
 	w.every(100*ms, w.elect)
 	w.slots.begin()
-	if w.rng.IntN(8) == 0 {
+	switch w.rng.IntN(8) {
+	case 0:
 		w.rule7()
-	} else {
+	case 1, 2:
+		w.weather.everyMean = 5 * second
+		w.chaos()
+		w.squeeze()
+	default:
 		w.chaos()
 	}
 	for len(w.queue.heap) > 0 && w.broken == nil {
