@@ -3,9 +3,9 @@ package commands
 // Cluster is what RL.NODE.*, RL.SLOT.* and RL.CLUSTER.STATUS speak of. Every
 // method may be called from any goroutine.
 //
-// Change and Move do not wait: they call done once, from any goroutine or from
-// within. Their errors are those of writes (see Policies), or say why the
-// change is refused.
+// Change and Move do not wait: they call done once, within a bounded time, from
+// any goroutine or from within. Their errors are those of writes (see
+// Policies), or say why the change is refused.
 type Cluster interface {
 	// Nodes describes the members, by name.
 	Nodes() []NodeInfo

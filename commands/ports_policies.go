@@ -11,9 +11,11 @@ import (
 // Policies is the replicated set of policies. Every method may be called from
 // any goroutine.
 //
-// Set and Delete do not wait: they call done once, from any goroutine or from
-// within. Their errors are those of writes: ErrNotWritten, ErrOutcomeUnknown
-// and *VersionError, wrapped or not, or what is wrong with the policy.
+// Set and Delete do not wait: they call done once, within a bounded time, from
+// any goroutine or from within. So many may be under way at once that an
+// implementation must bound them: one too many is ErrNotWritten. Their errors
+// are ErrNotWritten, ErrOutcomeUnknown and *VersionError, wrapped or not, or
+// what is wrong with the policy.
 type Policies interface {
 	// View is the set as this node knows it now.
 	View() *policy.View

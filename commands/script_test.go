@@ -246,8 +246,11 @@ func (f *fakeServer) Shutdown() { f.stopped = true }
 // gives all back, @writes refused|unwritten|unknown|made says what comes of
 // writes to the cluster, @counts shows what was counted by policy, and @warnings
 // what operators were told.
-func TestScripts(t *testing.T) {
-	datadriven.Walk(t, "testdata/scripts", func(t *testing.T, path string) {
+func TestScripts(t *testing.T) { runScripts(t, "testdata/scripts") }
+
+func runScripts(t *testing.T, dir string) {
+	t.Helper()
+	datadriven.Walk(t, dir, func(t *testing.T, path string) {
 		w := newWorld(t)
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			var out strings.Builder
