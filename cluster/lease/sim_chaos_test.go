@@ -2,6 +2,33 @@ package lease
 
 import "slices"
 
+// story is what happens in a run.
+type story int
+
+const (
+	anyStory story = iota // which one, the seed tells
+	chaosStory
+	squeezeStory
+	votersStory
+)
+
+func chosenStory(eighth int) story {
+	return [8]story{votersStory, squeezeStory, squeezeStory, chaosStory, chaosStory, chaosStory, chaosStory, chaosStory}[eighth]
+}
+
+func (s story) tell(w *world) {
+	switch s {
+	case squeezeStory:
+		w.weather.everyMean = 5 * second
+		w.chaos()
+		w.squeeze()
+	case votersStory:
+		w.rule7()
+	default:
+		w.chaos()
+	}
+}
+
 // chaos has a fault happen now and then.
 func (w *world) chaos() {
 	w.after(w.mean(w.weather.everyMean), func() {
@@ -14,7 +41,7 @@ func (w *world) chaos() {
 // from the leader and most voters for long, and from one voter, p, until that
 // one starts anew and knows of nothing.
 func (w *world) squeeze() {
-	w.after(w.between(4*second, 8*second), w.squeeze)
+	w.after(w.between(2*second, 6*second), w.squeeze)
 	voters := w.log.newest().voters
 	x, p := w.node(voters[w.rng.IntN(len(voters))]), w.node(voters[w.rng.IntN(len(voters))])
 	if w.leader == nil || x == w.leader || p == w.leader || p == x {

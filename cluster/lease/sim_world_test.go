@@ -18,12 +18,12 @@ const simLength = 60 * second
 // mutant is a set of clauses that are left out: faults in the nodes, the others
 // where the simulator itself plays a part.
 type mutant struct {
-	name string
 	faults
-	noNodeEpoch   bool // the log does not compare the epoch that is taken over
-	noGuard       bool // a lease ends with its promises
-	noSecondCheck bool // replies leave unchecked
-	startFull     bool // after a take-over buckets start full: rule 6
+	noNodeEpoch   bool  // the log does not compare the epoch that is taken over
+	noGuard       bool  // a lease ends with its promises
+	noSecondCheck bool  // replies leave unchecked
+	startFull     bool  // after a take-over buckets start full: rule 6
+	story         story // in which the clause matters most
 }
 
 // weather is how bad a run is.
@@ -44,6 +44,7 @@ type world struct {
 	mutant  mutant
 	rho     int64 // parts per million
 	weather weather
+	story   story
 	log     *ledger
 	nodes   []*simNode
 	cuts    [][]int64 // from, to: cut until
@@ -69,6 +70,10 @@ func newWorld(seed uint64, m mutant) *world {
 		late:      []float64{0.02, 0.1, 0.3}[w.rng.IntN(3)],
 		everyMean: []int64{500 * ms, second, 2 * second, 5 * second}[w.rng.IntN(4)],
 	}
+	w.story = chosenStory(w.rng.IntN(8))
+	if m.story != anyStory {
+		w.story = m.story
+	}
 	w.log = newLedger(simSlots)
 	w.slots = newSlotWorld(w)
 	count := 3 + w.rng.IntN(3)
@@ -91,16 +96,7 @@ func (w *world) run() error {
 	}
 	w.every(100*ms, w.elect)
 	w.slots.begin()
-	switch w.rng.IntN(8) {
-	case 0:
-		w.rule7()
-	case 1, 2:
-		w.weather.everyMean = 5 * second
-		w.chaos()
-		w.squeeze()
-	default:
-		w.chaos()
-	}
+	w.story.tell(w)
 	for len(w.queue.heap) > 0 && w.broken == nil {
 		e := w.queue.pop()
 		if e.at > simLength {
