@@ -89,7 +89,7 @@ func (r *reader) window() int64 {
 	if r.err != nil {
 		return 0
 	}
-	ns, ok := parseWindow(word)
+	ns, ok := limit.ParseWindow(word)
 	if !ok || ns < limit.MinWindow || ns > limit.MaxWindow {
 		r.fail("window must be 1ms to 366d, a whole number and a unit (1500ms, 1s, 5m, 1h, 1d) or of seconds, got %s", quote(word))
 		return 0
@@ -189,33 +189,6 @@ func parseInt(b []byte) (int64, bool) {
 		return 0, false
 	}
 	return int64(n), true
-}
-
-// parseWindow returns nanoseconds; false if the text is no span or one that
-// does not fit 64 bits.
-func parseWindow(b []byte) (int64, bool) {
-	const ms = 1_000_000
-	unit, digits := int64(1000*ms), b
-	if n := len(b); n > 1 {
-		switch b[n-1] {
-		case 's':
-			digits = b[:n-1]
-			if n > 2 && b[n-2] == 'm' {
-				unit, digits = ms, b[:n-2]
-			}
-		case 'm':
-			unit, digits = 60*1000*ms, b[:n-1]
-		case 'h':
-			unit, digits = 3600*1000*ms, b[:n-1]
-		case 'd':
-			unit, digits = 24*3600*1000*ms, b[:n-1]
-		}
-	}
-	n, ok := parseInt(digits)
-	if !ok || n < 0 || n > math.MaxInt64/unit {
-		return 0, false
-	}
-	return n * unit, true
 }
 
 // quote shows a client's word in an error: printable, and no longer than a

@@ -40,26 +40,6 @@ func TestParseIntAgreesWithStrconv(t *testing.T) {
 	})
 }
 
-func TestParseWindow(t *testing.T) {
-	const ms = 1_000_000
-	for text, want := range map[string]int64{
-		"1500ms": 1500 * ms, "1ms": ms, "1s": 1000 * ms, "5m": 300_000 * ms,
-		"1h": 3_600_000 * ms, "1d": 86_400_000 * ms, "366d": 366 * 86_400_000 * ms, "60": 60_000 * ms, "0": 0,
-	} {
-		if got, ok := parseWindow([]byte(text)); !ok || got != want {
-			t.Errorf("parseWindow(%q) = %d, %v; want %d", text, got, ok, want)
-		}
-	}
-	for _, text := range []string{
-		"", "s", "ms", "m", "-1s", "1.5s", "1 s", "1S", "1w", "1us", "1ns", "1mss", "s1", "01s",
-		"9223372036854775807d", "106752d", "9223372036855", "\x001s",
-	} {
-		if got, ok := parseWindow([]byte(text)); ok {
-			t.Errorf("parseWindow(%q) = %d; want it refused", text, got)
-		}
-	}
-}
-
 func newReader(words ...string) *reader {
 	r := &reader{maxKey: DefaultMaxKey}
 	for _, w := range words {
