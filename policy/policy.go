@@ -3,7 +3,11 @@
 // I/O. A View is immutable; a change makes a new one that shares the rest.
 package policy
 
-import "github.com/rlserver/rlserver/limit"
+import (
+	"slices"
+
+	"github.com/rlserver/rlserver/limit"
+)
 
 // Mode says what a policy does where it matches.
 type Mode uint8
@@ -42,6 +46,9 @@ type Attr struct {
 	Pattern string // of its value: exact, or a glob with * and ?
 }
 
+// DefaultScope is the scope of a policy that names none.
+const DefaultScope = "default"
+
 // Policy is a named rule as an operator sets it. The zero value of a field is
 // its default. It is not changed once it was compiled.
 type Policy struct {
@@ -58,7 +65,7 @@ type Policy struct {
 	Attrs    []Attr // by name, ascending; each name once
 
 	Per      []string // whose bucket: names of attributes, in order; nil: client; empty: one bucket for all
-	Scope    string   // empty: default
+	Scope    string   // empty: DefaultScope
 	Priority int64
 	OnError  OnError
 	OnLoss   OnLoss
@@ -66,6 +73,17 @@ type Policy struct {
 	Mode     Mode
 
 	Version uint64 // the log index that set it; 0: not set yet
+}
+
+// Equal reports whether two policies say the same, whatever their versions.
+// Both must have been compiled, which makes their forms one.
+func (p *Policy) Equal(o *Policy) bool {
+	return p.Name == o.Name &&
+		p.Limit == o.Limit && p.Window == o.Window && p.Burst == o.Burst && p.Algorithm == o.Algorithm &&
+		p.Client == o.Client && p.Tier == o.Tier && p.Endpoint == o.Endpoint && slices.Equal(p.Attrs, o.Attrs) &&
+		slices.Equal(p.Per, o.Per) && (p.Per == nil) == (o.Per == nil) &&
+		p.Scope == o.Scope && p.Priority == o.Priority &&
+		p.OnError == o.OnError && p.OnLoss == o.OnLoss && p.Force == o.Force && p.Mode == o.Mode
 }
 
 // RequestAttr is a further attribute of a request.
@@ -76,15 +94,34 @@ type RequestAttr struct{ Name, Value []byte }
 type Request struct {
 	Client   []byte
 	Tier     []byte // empty: the request has none
-	Endpoint []byte // `METHOD /path` or `/path`; empty: the request has none
+	Endpoint []byte // `METHOD /path` or `/path`, a query after ? is not looked at; empty: the request has none
 	Attrs    []RequestAttr
 }
 
-// Rule is a policy ready for decisions. It is immutable.
+// Rule is a policy ready for decisions, as Compile makes it. It is immutable.
 type Rule struct {
 	Policy
 	Spec limit.Spec
+
+	endpoint *pattern // nil: any
+	order    string   // the smaller, the more specific
+	identity string   // what the identities of its buckets begin with
 }
 
 // Strict reports whether the rule never over-admits, whatever fails.
 func (r *Rule) Strict() bool { return r.OnError == OnErrorClosed && r.OnLoss == OnLossEmpty }
+
+// ScopeName is the name of the rule's scope.
+func (r *Rule) ScopeName() string {
+	if r.Scope == "" {
+		return DefaultScope
+	}
+	return r.Scope
+}
+
+// WithVersion returns the rule as the log index version set it.
+func (r *Rule) WithVersion(version uint64) *Rule {
+	set := *r
+	set.Version = version
+	return &set
+}
