@@ -72,7 +72,7 @@ func (k *check) resolve(c *Call, req limit.Request) error {
 		pick := &k.picks[i]
 		if pick.Rule != nil {
 			if req.AtMost && len(k.rules) > 0 {
-				return errorf("ATMOST is for one scope, and here apply %s and %s", quote([]byte(k.rules[0].Scope)), quote([]byte(pick.Scope)))
+				return errorf("ATMOST is for one scope, and here apply %s and %s", quote([]byte(k.rules[0].ScopeName())), quote([]byte(pick.Scope)))
 			}
 			ask, err := k.ask(c, pick.Rule)
 			if err != nil {

@@ -1,8 +1,3 @@
-//go:build policies
-
-// These tests need package policy, whose functions are being written. The tag
-// goes when they are.
-
 package commands_test
 
 import (

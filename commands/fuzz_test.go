@@ -15,7 +15,7 @@ import (
 // is answered by exactly one reply that parses, an error changes no bucket, and
 // nothing panics. Words of the input are separated by 0xff, commands by 0xfe.
 func FuzzCommands(f *testing.F) {
-	scripts, err := filepath.Glob("testdata/scripts/*")
+	scripts, err := filepath.Glob("testdata/*/*")
 	if err != nil || len(scripts) == 0 {
 		f.Fatal("no scripts to begin with", err)
 	}

@@ -1,10 +1,6 @@
 package commands
 
-import (
-	"slices"
-
-	"github.com/rlserver/rlserver/policy"
-)
+import "github.com/rlserver/rlserver/policy"
 
 // RL.REFUND, RL.RESET and RL.INSPECT act on a key of RL.ALLOW, or with
 // `POLICY name [TIER t] [ENDPOINT e] [ATTR name value ...]` on the bucket that
@@ -33,7 +29,7 @@ func (c *Call) policyBucket(r *reader, client []byte) (*policy.Rule, PolicyAsk, 
 	if rule == nil {
 		return nil, PolicyAsk{}, errorf("no policy is named %s; RL.POLICY.LIST lists them", quote(name))
 	}
-	if attr, lacks := missing(rule, &k.about); lacks {
+	if attr := rule.Lacks(&k.about); attr != "" {
 		return nil, PolicyAsk{}, errorf("policy %s counts by %s, which is not given", quote(name), attr)
 	}
 	ask, err := k.ask(c, rule)
@@ -42,25 +38,4 @@ func (c *Call) policyBucket(r *reader, client []byte) (*policy.Rule, PolicyAsk, 
 	}
 	c.leaveIsolation(ask.Slot)
 	return rule, ask, c.serveSlot(ask.Slot)
-}
-
-// missing names something that the rule counts by and the request lacks.
-func missing(rule *policy.Rule, req *policy.Request) (attr string, lacks bool) {
-	for _, attr := range rule.Per {
-		has := false
-		switch attr {
-		case "client":
-			has = true
-		case "tier":
-			has = len(req.Tier) > 0
-		case "endpoint":
-			has = len(req.Endpoint) > 0
-		default:
-			has = slices.ContainsFunc(req.Attrs, func(a policy.RequestAttr) bool { return string(a.Name) == attr })
-		}
-		if !has {
-			return attr, true
-		}
-	}
-	return "", false
 }

@@ -20,15 +20,12 @@ func policySetCommand() Command {
 	}
 }
 
-// documentedWords is policy.Words once it is written.
-func documentedWords() []policy.Word { return nil }
-
 // mustGive are the words that every policy needs.
 func mustGive(word string) bool { return word == "LIMIT" || word == "WINDOW" }
 
 func policySetArgs() []Arg {
 	args := []Arg{{Name: "name", Type: TypeKey}}
-	for _, word := range documentedWords() {
+	for _, word := range policy.Words() {
 		arg := Arg{Name: strings.ToLower(word.Name), Type: TypeString, Token: word.Name, Optional: !mustGive(word.Name), Multiple: word.Repeat}
 		switch word.Values {
 		case 0:
@@ -43,7 +40,7 @@ func policySetArgs() []Arg {
 
 func policySetHelp() []string {
 	help := []string{"The words stand in any order, each once, ATTR as often as needed. What is left out has its default."}
-	for _, word := range documentedWords() {
+	for _, word := range policy.Words() {
 		help = append(help, word.Name+": "+word.Help)
 	}
 	return append(help,
@@ -64,6 +61,9 @@ func runPolicySet(c *Call) error {
 	}
 	rule, err := policy.Compile(*p, c.d.cfg.Bounds)
 	if err != nil {
+		return err
+	}
+	if err := view.Check(rule); err != nil {
 		return err
 	}
 	if warn := c.d.cfg.Events.PolicyWarning; warn != nil {
