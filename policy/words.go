@@ -17,6 +17,7 @@ type Word struct {
 	Values int    // how many values follow it: 0, 1, or 2 (ATTR)
 	Repeat bool   // it may be given more than once
 	Number bool   // its value is a number in documents
+	List   bool   // its value may be a list in documents
 	Help   string // what is allowed, for errors and documentation
 	// Set reads values into p. Errors name the word and what is allowed.
 	Set func(p *Policy, values [][]byte) error
@@ -170,7 +171,7 @@ const oneForAll = "-"
 
 func perWord() Word {
 	return Word{
-		Name: "PER", Field: "per", Values: 1,
+		Name: "PER", Field: "per", Values: 1, List: true,
 		Help: "whose bucket: names of attributes with commas between (client, tier, endpoint or any other), or - for one bucket for all; the default is client",
 		Set: func(p *Policy, values [][]byte) error {
 			if string(values[0]) == oneForAll {
