@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/rlserver/rlserver/commands"
+	"github.com/rlserver/rlserver/policy"
 )
 
 // fakeCluster has two members, and notes what it is told to change.
@@ -67,9 +68,9 @@ func writeFailure(word string) error {
 	case "refused":
 		return errors.New("there is no node of that name")
 	case "unwritten":
-		return fmt.Errorf("no majority of the voters answered within 2s; %w", commands.ErrNotWritten)
+		return fmt.Errorf("no majority of the voters answered within 2s; %w", policy.ErrNotWritten)
 	case "unknown":
-		return fmt.Errorf("%w: no majority confirmed the write within 2s, it may still be made", commands.ErrOutcomeUnknown)
+		return fmt.Errorf("%w: no majority confirmed the write within 2s, it may still be made", policy.ErrOutcomeUnknown)
 	}
 	return nil
 }

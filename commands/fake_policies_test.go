@@ -40,7 +40,7 @@ func (f *fakePolicies) Set(p *policy.Policy, ifVersion *uint64, done func(uint64
 		have = old.Version
 	}
 	if ifVersion != nil && *ifVersion != have {
-		done(0, &commands.VersionError{Want: *ifVersion, Have: have})
+		done(0, &policy.VersionError{Want: *ifVersion, Have: have})
 		return
 	}
 	f.index++
@@ -63,7 +63,7 @@ func (f *fakePolicies) Set(p *policy.Policy, ifVersion *uint64, done func(uint64
 	done(f.index, nil)
 }
 
-func (f *fakePolicies) Delete(name string, done func(bool, error)) {
+func (f *fakePolicies) Delete(name string, _ *uint64, done func(bool, error)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.err != nil {

@@ -20,7 +20,7 @@ func runPolicyDel(c *Call) error {
 	}
 	name := string(c.Args[1])
 	await(c, "RL.POLICY.GET", func(done func(bool, error)) {
-		c.d.cfg.Policies.Delete(name, done)
+		c.d.cfg.Policies.Delete(name, nil, done)
 	}, func(existed bool) {
 		c.W.Int(bit(existed))
 	})

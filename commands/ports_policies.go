@@ -1,9 +1,6 @@
 package commands
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/rlserver/rlserver/limit"
 	"github.com/rlserver/rlserver/policy"
 )
@@ -13,9 +10,9 @@ import (
 //
 // Set and Delete do not wait: they call done once, within a bounded time, from
 // any goroutine or from within. So many may be under way at once that an
-// implementation must bound them: one too many is ErrNotWritten. Their errors
-// are ErrNotWritten, ErrOutcomeUnknown and *VersionError, wrapped or not, or
-// what is wrong with the policy.
+// implementation must bound them: one too many is policy.ErrNotWritten. Their
+// errors are policy.ErrNotWritten, policy.ErrOutcomeUnknown and
+// *policy.VersionError, wrapped or not, or what is wrong with the policy.
 type Policies interface {
 	// View is the set as this node knows it now.
 	View() *policy.View
@@ -23,33 +20,9 @@ type Policies interface {
 	// it; the same content again keeps the version it has. With ifVersion the
 	// policy must have that version, or for 0 not exist.
 	Set(p *policy.Policy, ifVersion *uint64, done func(version uint64, err error))
-	// Delete removes a policy; existed is false if there was none.
-	Delete(name string, done func(existed bool, err error))
-}
-
-// ErrNotWritten is returned for a write that certainly changed nothing, so
-// that it may be tried again. Whoever returns it wraps it with the reason:
-// `no majority of the voters answered within 2s; nothing was changed`.
-var ErrNotWritten = errors.New("nothing was changed")
-
-// ErrOutcomeUnknown is returned for a write that may have happened or may
-// happen yet. Whoever returns it wraps it with what was waited for.
-var ErrOutcomeUnknown = errors.New("outcome unknown")
-
-// VersionError is returned for a write whose IFVERSION was not the version
-// that the policy has; nothing was changed.
-type VersionError struct {
-	Want, Have uint64 // 0: no such policy
-}
-
-func (e *VersionError) Error() string {
-	switch {
-	case e.Have == 0:
-		return fmt.Sprintf("IFVERSION is %d, but there is no such policy; nothing was changed", e.Want)
-	case e.Want == 0:
-		return fmt.Sprintf("IFVERSION is 0, but the policy exists with version %d; nothing was changed", e.Have)
-	}
-	return fmt.Sprintf("IFVERSION is %d, but the policy has version %d; nothing was changed", e.Want, e.Have)
+	// Delete removes a policy; existed is false if there was none. ifVersion is
+	// as for Set.
+	Delete(name string, ifVersion *uint64, done func(existed bool, err error))
 }
 
 // PolicyAsk is one bucket of a policy that is asked. It is where Slot and Key

@@ -3,6 +3,7 @@ package commands
 import (
 	"errors"
 
+	"github.com/rlserver/rlserver/policy"
 	"github.com/rlserver/rlserver/resp"
 )
 
@@ -48,9 +49,9 @@ func (p *write[T]) Finish(_ *resp.Session, w *resp.Writer, now int64) {
 // our knowledge.
 func writeError(err error, tells string) error {
 	switch {
-	case errors.Is(err, ErrOutcomeUnknown):
+	case errors.Is(err, policy.ErrOutcomeUnknown):
 		return errorf("%s; %s tells", err, tells)
-	case errors.Is(err, ErrNotWritten):
+	case errors.Is(err, policy.ErrNotWritten):
 		return errorCode("TRYAGAIN", "%s", err)
 	}
 	return err
