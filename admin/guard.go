@@ -25,7 +25,7 @@ func (c *refusals) counts() []Count {
 
 // guard lets a request through to next if it is one that a browser or a
 // program on the right side of the door sends: a name that is ours, no foreign
-// origin, GET or HEAD, no body.
+// origin, GET or HEAD without a body unless it is for policies.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		secure(w.Header())
@@ -36,9 +36,11 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		case !sameOrigin(r):
 			s.refused.origin.Add(1)
 			say(w, http.StatusForbidden, "requests of other origins are not answered")
+		case s.takesBody(r):
+			next.ServeHTTP(w, r)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
 			w.Header().Set("Allow", "GET, HEAD")
-			say(w, http.StatusMethodNotAllowed, "only GET and HEAD: nothing can be changed here")
+			say(w, http.StatusMethodNotAllowed, "only GET and HEAD: nothing but policies can be changed here")
 		case r.ContentLength != 0:
 			w.Header().Set("Connection", "close")
 			say(w, http.StatusRequestEntityTooLarge, "requests have no body here")

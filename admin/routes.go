@@ -44,8 +44,11 @@ func (s *Server) routes() (http.Handler, error) {
 	profile("/debug/pprof/profile", pprof.Profile)
 	profile("/debug/pprof/symbol", pprof.Symbol)
 	profile("/debug/pprof/trace", pprof.Trace)
+	if s.cfg.Policies != nil {
+		s.policyRoutes(mux)
+	}
 	everybody("/", func(w http.ResponseWriter, _ *http.Request) {
-		say(w, http.StatusNotFound, "there is /, /healthz, /readyz, /metrics and /debug/pprof/")
+		say(w, http.StatusNotFound, "there is /, /healthz, /readyz, /metrics, /v1/policies and /debug/pprof/")
 	})
 	return s.guard(mux), nil
 }

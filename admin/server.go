@@ -17,6 +17,8 @@ type Config struct {
 	Now  func() int64 // Unix nanoseconds
 	Log  *slog.Logger
 
+	Policies Policies // nil: policies are not served
+
 	// Access says what a user may see; "" is whoever names none. Nil: everybody
 	// may see everything, and only loopback is served.
 	Access func(user, password string) Visitor
@@ -39,7 +41,7 @@ type Role int
 const (
 	RoleNobody Role = iota // health alone
 	RoleReader             // metrics and the status page
-	RoleAdmin              // profiles
+	RoleAdmin              // profiles, and changing policies
 )
 
 // ErrExposed is returned by Serve for an address that others can reach while

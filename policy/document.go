@@ -330,8 +330,11 @@ func appendJSON(dst []byte, node *yaml.Node) []byte {
 		if node.Tag != "!!str" {
 			return append(dst, node.Value...)
 		}
-		text, _ := json.Marshal(node.Value) // a string always has a text
-		return append(dst, text...)
+		var text bytes.Buffer
+		encoder := json.NewEncoder(&text)
+		encoder.SetEscapeHTML(false)   // it is read by people
+		_ = encoder.Encode(node.Value) // a string always has a text
+		return append(dst, bytes.TrimSpace(text.Bytes())...)
 	}
 	dst = append(dst, '{')
 	for i := 0; i < len(node.Content); i += 2 {
