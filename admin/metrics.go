@@ -147,7 +147,7 @@ func metrics() []metric {
 		},
 		{
 			name: "rlserver_connections_closed_total", kind: counter, labels: reason,
-			help: "Connections that ended, by what ended them: `peer` and `quit` are the clients' doing.",
+			help: "Connections that ended, by what ended them: `peer` and `quit` are the clients' doing, `stranger` is too large a command before a password was given.",
 			read: byName(func(r *reading) []Count { return r.Closed }),
 		},
 		{

@@ -1,6 +1,9 @@
 package resp
 
-import "errors"
+import (
+	"errors"
+	"strings"
+)
 
 // ProtocolError is input that is not the protocol, or is over a bound. It is
 // answered with one error line, and ends the session. It holds the text
@@ -8,6 +11,9 @@ import "errors"
 type ProtocolError string
 
 func (e ProtocolError) Error() string { return "ERR Protocol error: " + string(e) }
+
+// Stranger says whether the bound is one of those who have not authenticated.
+func (e ProtocolError) Stranger() bool { return strings.HasPrefix(string(e), "unauthenticated ") }
 
 // What ends a session, besides a ProtocolError and its own Close.
 var (
@@ -37,7 +43,9 @@ const (
 
 // Texts for what Redis does not have.
 const (
-	errCommandTooLong ProtocolError = "too big command"
+	errCommandTooLong  ProtocolError = "too big command"
+	errCommandStranger ProtocolError = "unauthenticated command length"
+	errInlineStranger  ProtocolError = "unauthenticated inline length"
 
 	errInternal     = "ERR internal error"
 	errMultiTooMany = "ERR a transaction holds at most " // number of commands

@@ -24,6 +24,21 @@ type framer struct {
 // It mends what Redis does not look at, the two bytes behind an argument and
 // the one behind a header's CR, to what redcon's parser insists on.
 func (f *framer) next(buf []byte, lim *Limits, authenticated bool) (n int, empty bool, err error) {
+	if authenticated || len(buf) < maxQueryStranger {
+		return f.find(buf, lim, authenticated)
+	}
+	// However much has arrived, a stranger's command ends in the first bytes of it.
+	n, empty, err = f.find(buf[:maxQueryStranger], lim, authenticated)
+	if n == 0 && err == nil {
+		err = errCommandStranger
+		if buf[0] != '*' {
+			err = errInlineStranger
+		}
+	}
+	return n, empty, err
+}
+
+func (f *framer) find(buf []byte, lim *Limits, authenticated bool) (n int, empty bool, err error) {
 	if !f.inside {
 		if len(buf) == 0 {
 			return 0, false, nil
@@ -161,8 +176,10 @@ func countBytes(line []byte, pos int, lim *Limits, authenticated bool) (int, err
 	switch {
 	case !ok || n < 0 || n > int64(lim.MaxBulk):
 		return 0, errBulkLength
-	case n > maxBulkStranger && !authenticated:
+	case n > maxQueryStranger && !authenticated:
 		return 0, errBulkStranger
+	case int64(pos)+n > maxQueryStranger && !authenticated:
+		return 0, errCommandStranger
 	case int64(pos)+n > int64(lim.MaxQuery):
 		return 0, errCommandTooLong
 	}

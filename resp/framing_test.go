@@ -168,34 +168,6 @@ func TestFraming(t *testing.T) {
 	}
 }
 
-// A stranger has little room, and gets more by authenticating, also in the
-// same write.
-func TestFramingStranger(t *testing.T) {
-	const failed = "-ERR Protocol error: "
-	args11 := command(strings.Fields(strings.Repeat("PING ", 11))...)
-	bulk := strings.Repeat("a", 16<<10)
-	for _, row := range []struct {
-		name, in, out string
-		end           resp.Status
-	}{
-		{"most arguments", command(strings.Fields(strings.Repeat("PING ", 10))...), "+PONG\r\n", resp.StatusRead},
-		{"too many arguments", args11, failed + "unauthenticated multibulk length\r\n", resp.StatusClose},
-		{"far too many arguments", "*2147483647\r\n", failed + "unauthenticated multibulk length\r\n", resp.StatusClose},
-		{"more arguments than a number", "*2147483648\r\n", failed + "invalid multibulk length\r\n", resp.StatusClose},
-		{"longest argument", command("ECHO", bulk), "$16384\r\n" + bulk + "\r\n", resp.StatusRead},
-		{"too long argument", command("ECHO", bulk+"a"), failed + "unauthenticated bulk length\r\n", resp.StatusClose},
-		{"authenticated", command("AUTH", "x") + args11, "+OK\r\n+PONG\r\n", resp.StatusRead},
-	} {
-		t.Run(row.name, func(t *testing.T) {
-			for _, pieces := range [][]string{{row.in}, bytewise(row.in)} {
-				stranger := &handler{open: func(s *resp.Session) { s.Authenticated = false }}
-				out, status := newClient(t, stranger).send(pieces...)
-				check(t, out, status, row.out, row.end)
-			}
-		})
-	}
-}
-
 // What ended a session is known to its driver.
 func TestErr(t *testing.T) {
 	for _, row := range []struct {

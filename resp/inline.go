@@ -4,7 +4,7 @@ package resp
 // white space separates; double quotes with \n \r \t \b \a \xHH and \c for any
 // other c; single quotes with \' only; a closing quote must be followed by
 // white space. Words without quotes are parts of the line, others copies.
-func splitInline(line []byte, words [][]byte, lim *Limits) ([][]byte, error) {
+func splitInline(line []byte, words [][]byte, lim *Limits, authenticated bool) ([][]byte, error) {
 	for i := 0; ; {
 		for i < len(line) && isSpace(line[i]) {
 			i++
@@ -18,6 +18,9 @@ func splitInline(line []byte, words [][]byte, lim *Limits) ([][]byte, error) {
 		}
 		if len(word) > lim.MaxBulk || len(words) == lim.MaxArgs {
 			return nil, errInlineTooBig
+		}
+		if len(words) == maxArgsStranger && !authenticated {
+			return nil, errInlineStranger
 		}
 		words = append(words, word)
 		i = next

@@ -4,7 +4,7 @@ package resp
 // are idle; a peer that fills it is one that pipelines, and gets more.
 const (
 	firstInput   = 1 << 10
-	maxKeptInput = 64 << 10 // beyond it only as long as a command needs it
+	maxKeptInput = 64 << 10 // of a peer that has authenticated
 )
 
 // input holds bytes that were received and not yet run: buf[r:w].
@@ -19,12 +19,12 @@ func (in *input) unread() []byte { return in.buf[in.r:in.w] }
 // then, and what is unread may have moved. It doubles the buffer only when
 // what was received filled it, so it stays below twice the longest command
 // that is allowed.
-func (in *input) free() []byte {
+func (in *input) free(keep int) []byte {
 	unread, full := in.w-in.r, in.w == len(in.buf)
 	switch {
-	case len(in.buf) > maxKeptInput && unread <= firstInput/2:
+	case len(in.buf) > keep && unread <= firstInput/2:
 		in.move(firstInput)
-	case full && (len(in.buf) < maxKeptInput || in.r == 0):
+	case full && (len(in.buf) < keep || in.r == 0):
 		in.move(max(firstInput, 2*len(in.buf)))
 	case full || unread == 0:
 		in.w = copy(in.buf, in.unread())

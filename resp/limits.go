@@ -18,10 +18,13 @@ type Limits struct {
 	MaxMulti  int // commands a MULTI may queue
 }
 
-// The bounds of a peer that has not authenticated, as in Redis.
+// The bounds of a peer that has not authenticated. AUTH and HELLO fit, with a
+// user and a password of more than 1 KiB each; Redis' are 10 arguments of 16
+// KiB.
 const (
-	maxArgsStranger = 10
-	maxBulkStranger = 16 << 10
+	maxArgsStranger   = 10
+	maxQueryStranger  = 4 << 10 // bytes of a command, and of the buffer it comes to
+	maxOutputStranger = 1 << 10
 )
 
 // DefaultLimits fit a rate limiter, whose keys are short: the longest command

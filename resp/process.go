@@ -39,12 +39,20 @@ func (s *Session) process(now int64) Status {
 			return s.settle(now, StatusWait)
 		case s.closing && !s.tx.running:
 			return s.settle(now, StatusClose)
-		case s.batch >= s.lim.MaxBatch || len(s.out.buf)-s.sent >= s.lim.MaxOutput:
+		case s.batch >= s.lim.MaxBatch || len(s.out.buf)-s.sent >= s.maxOutput():
 			return s.settle(now, StatusFlush)
 		case !s.step(now):
 			return s.settle(now, StatusRead)
 		}
 	}
+}
+
+// maxOutput is how many bytes of replies may wait until they leave.
+func (s *Session) maxOutput() int {
+	if s.Authenticated {
+		return s.lim.MaxOutput
+	}
+	return min(s.lim.MaxOutput, maxOutputStranger)
 }
 
 // resume ends the command that waited.
@@ -113,7 +121,7 @@ func (s *Session) frame(src source) []byte {
 // parse returns the words of a frame: none if it is an empty line.
 func (s *Session) parse(frame []byte) ([][]byte, error) {
 	if frame[0] != '*' {
-		return splitInline(frame, s.args[:0], s.lim)
+		return splitInline(frame, s.args[:0], s.lim, s.Authenticated)
 	}
 	_, args, _, _, err := redcon.ReadNextCommand(frame, s.args[:0])
 	return args, err

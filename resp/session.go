@@ -105,10 +105,13 @@ func (s *Session) open() {
 // Buffer returns free space to read into, at least one byte. It is valid until
 // the next call of a method.
 func (s *Session) Buffer() []byte {
-	before := len(s.in.buf)
-	free := s.in.free()
-	if len(s.in.buf) < before {
-		clear(s.args[:cap(s.args)]) // they keep the large buffer alive
+	before, keep := len(s.in.buf), maxKeptInput
+	if !s.Authenticated {
+		keep = maxQueryStranger
+	}
+	free := s.in.free(keep)
+	if len(s.in.buf) < before || !s.Authenticated {
+		clear(s.args[:cap(s.args)]) // they keep the large buffer alive, and words that had quotes
 	}
 	return free
 }

@@ -38,7 +38,7 @@ func newWatch(n *node, dispatcher *commands.Dispatcher, now func() int64) *watch
 	w := &watch{node: n, dispatcher: dispatcher, now: now}
 	w.sweptAt.Store(now())
 	w.refused.begin(server.ReasonClients, server.ReasonPerAddr, server.ReasonShutdown)
-	w.closed.begin(server.ReasonPeer, server.ReasonQuit, server.ReasonProtocol, server.ReasonPanic, server.ReasonIdle,
+	w.closed.begin(server.ReasonPeer, server.ReasonQuit, server.ReasonProtocol, server.ReasonStranger, server.ReasonPanic, server.ReasonIdle,
 		server.ReasonCommand, server.ReasonWrite, server.ReasonHandshake, server.ReasonKilled, server.ReasonShutdown)
 	return w
 }

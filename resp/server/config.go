@@ -90,6 +90,7 @@ const (
 	ReasonPeer      Reason = "peer"      // the client went
 	ReasonQuit      Reason = "quit"      // QUIT, or a CLIENT KILL of itself
 	ReasonProtocol  Reason = "protocol"  // it does not speak the protocol, or is over a bound
+	ReasonStranger  Reason = "stranger"  // it is over a bound of those who have not authenticated
 	ReasonPanic     Reason = "panic"     // a handler panicked
 	ReasonIdle      Reason = "idle"      // it asked nothing for too long
 	ReasonCommand   Reason = "command"   // a command took too long to arrive

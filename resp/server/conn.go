@@ -162,11 +162,14 @@ func (c *conn) wakeUp() {
 
 // closed is the reason behind what ended a session.
 func closed(err error) Reason {
+	var protocol resp.ProtocolError
 	switch {
 	case err == nil:
 		return ReasonQuit
 	case errors.Is(err, resp.ErrPanic):
 		return ReasonPanic
+	case errors.As(err, &protocol) && protocol.Stranger():
+		return ReasonStranger
 	}
 	return ReasonProtocol
 }

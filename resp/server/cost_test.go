@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/rlserver/rlserver/resp/server"
 )
 
 // A round trip allocates nothing, neither for an array nor for a line.
@@ -74,6 +76,67 @@ func TestIdleMemory(t *testing.T) {
 		}
 		runtime.KeepAlive(conns)
 	})
+}
+
+// Who has not authenticated costs little more than an idle connection: a buffer
+// of 4 KiB, replies of 1 KiB and what they grew by, and a stack of up to 8 KiB
+// while it is at work.
+func TestStrangerMemory(t *testing.T) {
+	const clients, most = 200, 8 << 10
+	half := "*2\r\n$4\r\nNONE\r\n$4060\r\n" + strings.Repeat("a", 4060)
+	for name, row := range map[string]struct{ send, end, reply, unread string }{
+		"half a command": {send: half},
+		"does not read":  {half, "\r\n", "-ERR unknown command\r\n", pings(290)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f, ln := newFixture(t), newPipes()
+				f.handler.password = true
+				f.serve(t, ln)
+				conns := make([]*peer, clients)
+				for i := range conns {
+					conns[i] = ln.dial(t)
+				}
+				synctest.Wait()
+				idle := memory()
+				for _, p := range conns {
+					p.send(row.send)
+					if row.end != "" {
+						p.ask(row.end, row.reply)
+						p.send(row.unread)
+					}
+				}
+				synctest.Wait()
+				each := (memory() - idle) / clients
+				t.Logf("%d bytes more than when idle", each)
+				if each > most {
+					t.Errorf("a stranger costs %d bytes more than an idle connection, want at most %d", each, most)
+				}
+				runtime.KeepAlive(conns)
+			})
+		})
+	}
+}
+
+// Over a bound it learns why, and is counted apart from those who do not speak
+// the protocol.
+func TestStrangerBounds(t *testing.T) {
+	f := start(t)
+	f.handler.password = true
+	for send, reply := range map[string]string{
+		"*11\r\n":                        "-ERR Protocol error: unauthenticated multibulk length\r\n",
+		"*1\r\n$4097\r\n":                "-ERR Protocol error: unauthenticated bulk length\r\n",
+		"*2\r\n$1\r\nx\r\n$4090\r\n":     "-ERR Protocol error: unauthenticated command length\r\n",
+		strings.Repeat("x", 4096):        "-ERR Protocol error: unauthenticated inline length\r\n",
+		strings.Repeat("x ", 11) + "\r\n": "-ERR Protocol error: unauthenticated inline length\r\n",
+	} {
+		p := f.dial(t)
+		p.ask(send, reply)
+		p.expectEnd()
+		expectNext(t, f.closed, server.ReasonStranger)
+	}
+	f.dial(t).ask("*x\r\n", "-ERR Protocol error: invalid multibulk length\r\n")
+	expectNext(t, f.closed, server.ReasonProtocol)
 }
 
 // A connection that has something to keep, an open transaction, is not asked
