@@ -121,13 +121,16 @@ func TestStrangerMemory(t *testing.T) {
 // Over a bound it learns why, and is counted apart from those who do not speak
 // the protocol.
 func TestStrangerBounds(t *testing.T) {
-	f := start(t)
+	f := newFixture(t)
 	f.handler.password = true
+	ln := listen(t)
+	f.addr = ln.Addr().String()
+	f.serve(t, ln)
 	for send, reply := range map[string]string{
-		"*11\r\n":                        "-ERR Protocol error: unauthenticated multibulk length\r\n",
-		"*1\r\n$4097\r\n":                "-ERR Protocol error: unauthenticated bulk length\r\n",
-		"*2\r\n$1\r\nx\r\n$4090\r\n":     "-ERR Protocol error: unauthenticated command length\r\n",
-		strings.Repeat("x", 4096):        "-ERR Protocol error: unauthenticated inline length\r\n",
+		"*11\r\n":                         "-ERR Protocol error: unauthenticated multibulk length\r\n",
+		"*1\r\n$4097\r\n":                 "-ERR Protocol error: unauthenticated bulk length\r\n",
+		"*2\r\n$1\r\nx\r\n$4090\r\n":      "-ERR Protocol error: unauthenticated command length\r\n",
+		strings.Repeat("x", 4096):         "-ERR Protocol error: unauthenticated inline length\r\n",
 		strings.Repeat("x ", 11) + "\r\n": "-ERR Protocol error: unauthenticated inline length\r\n",
 	} {
 		p := f.dial(t)
