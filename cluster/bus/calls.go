@@ -1,6 +1,7 @@
 package bus
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -15,7 +16,7 @@ var (
 )
 
 var (
-	errTimeout      = errors.New("bus: no answer in time")
+	errTimeout      = fmt.Errorf("bus: no answer in time: %w", context.DeadlineExceeded)
 	errSilent       = errors.New("bus: the peer answers nothing")
 	errNotConnected = errors.New("bus: not connected yet")
 	errCalls        = errors.New("bus: too many calls in flight")

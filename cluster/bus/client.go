@@ -103,8 +103,7 @@ func NewClient(cfg ClientConfig) (*Client, error) {
 	return c, nil
 }
 
-// Close ends the connection. All calls fail; when it returns, every done has
-// been called.
+// Close ends the connection. All calls fail.
 func (c *Client) Close() {
 	c.stop()
 	<-c.done
@@ -143,11 +142,13 @@ func (c *Client) Send(kind byte, payload []byte) error {
 
 // Call waits for a connection, makes a call and waits for the answer, until ctx
 // ends, or for CallTimeout where ctx has no deadline. Errors are ErrNotDone or
-// ErrOutcomeUnknown, with the cause.
+// ErrOutcomeUnknown, with the cause. A peer's Hold does not lengthen ctx.
 func (c *Client) Call(ctx context.Context, kind byte, payload []byte) ([]byte, error) {
-	if _, ok := ctx.Deadline(); !ok {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		deadline = c.cfg.Bus.cfg.Now().Add(c.cfg.CallTimeout)
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, c.cfg.CallTimeout)
+		ctx, cancel = context.WithDeadline(ctx, deadline)
 		defer cancel()
 	}
 	if err := c.connected(ctx); err != nil {
@@ -158,8 +159,8 @@ func (c *Client) Call(ctx context.Context, kind byte, payload []byte) ([]byte, e
 		err   error
 	}
 	result := make(chan outcome, 1)
-	// ctx alone bounds the call: a peer's Hold cannot lengthen it.
-	err := c.Start(kind, payload, never, func(reply []byte, err error) {
+	left := deadline.Sub(c.cfg.Bus.cfg.Now())
+	err := c.Start(kind, payload, left, func(reply []byte, err error) {
 		result <- outcome{reply: bytes.Clone(reply), err: err}
 	})
 	if err != nil {

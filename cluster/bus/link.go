@@ -2,13 +2,9 @@ package bus
 
 import (
 	"encoding/binary"
-	"math"
 	"sync"
 	"time"
 )
-
-// never is the timeout of a call that is not given up.
-const never = time.Duration(math.MaxInt64)
 
 // link is one connection of a Client: the calls that are in flight on it.
 type link struct {
@@ -117,9 +113,6 @@ func (l *link) start(f frame, timeout time.Duration, done func([]byte, error)) e
 	}
 	c.id, c.place, c.done = f.id, place, done
 	l.pending[f.id] = c
-	if timeout == never {
-		return nil
-	}
 	if c.timer == nil {
 		c.timer = time.AfterFunc(timeout, c.expire)
 	} else {
@@ -157,7 +150,7 @@ func (l *link) answered(f frame) {
 
 	done := c.done
 	c.done = nil
-	if c.timer == nil || c.timer.Stop() { // else it runs, and still looks at c
+	if c.timer.Stop() { // else it runs, and still looks at c
 		l.calls.Put(c)
 	}
 	switch f.kind {
@@ -174,7 +167,7 @@ func (l *link) answered(f frame) {
 
 // hold gives a call more time.
 func (l *link) hold(c *call, payload []byte) {
-	if len(payload) != 4 || c.timer == nil {
+	if len(payload) != 4 {
 		return
 	}
 	more := time.Duration(binary.BigEndian.Uint32(payload)) * time.Millisecond
@@ -221,9 +214,7 @@ func (l *link) fail(cause error) {
 	l.pending = nil
 	l.mu.Unlock()
 	for _, c := range pending {
-		if c.timer != nil {
-			c.timer.Stop()
-		}
+		c.timer.Stop()
 		if c.place >= sent {
 			c.done(nil, notDone(cause))
 		} else {
