@@ -19,7 +19,7 @@ func configCommand() Command {
 				Reply: "map of names and values", Run: runConfigGet,
 			},
 			{
-				Name: "set", Since: "0.1.0", Summary: "Changes max-memory, slowlog-log-slower-than or slowlog-max-len, all that are named or none; others need a restart. A lower max-memory is reached little by little.", Complexity: "O(n) in the settings",
+				Name: "set", Since: "0.1.0", Summary: "Changes max-memory, slowlog-log-slower-than, slowlog-max-len or latency-monitor-threshold, all that are named or none; others need a restart. A lower max-memory is reached little by little.", Complexity: "O(n) in the settings",
 				Flags: FlagAdmin | FlagLoading | FlagSecret, Keys: noKeys(), Category: CategoryAdmin,
 				Args: []Arg{
 					{Name: "name", Type: TypeString},
@@ -50,12 +50,15 @@ func configCommand() Command {
 
 // settings are those of the server and of the dispatcher itself.
 func (d *Dispatcher) settings() []Setting {
-	return append(d.cfg.Server.Settings(), d.slow.settings()...)
+	return slices.Concat(d.cfg.Server.Settings(), d.slow.settings(), d.latency.settings())
 }
 
 // set changes one setting.
 func (d *Dispatcher) set(name, value string) (known bool, err error) {
 	if known, err = d.slow.set(name, value); known {
+		return known, err
+	}
+	if known, err = d.latency.set(name, value); known {
 		return known, err
 	}
 	return d.cfg.Server.Set(name, value)

@@ -16,7 +16,7 @@ type Config struct {
 	Ownership Ownership
 	Server    Server
 	Users     func() *Users // who may come in now
-	Clock     func() int64  // Unix nanoseconds; times the commands that are not fast
+	Clock     func() int64  // Unix nanoseconds; times commands
 	Bounds    limit.Bounds  // of the rules callers may ask for
 	MaxKey    int           // bytes of a key
 
@@ -33,6 +33,9 @@ type Events struct {
 	// PolicyWarning: the policy of that name is about to be set, and its
 	// operator should know this.
 	PolicyWarning func(name, warning string)
+	// Decided: the replies to n decisions are about to leave; nanos have gone
+	// by since they were read. lane is any number that spreads the callers.
+	Decided func(lane, nanos int64, n int)
 }
 
 // Defaults of what an operator can set.
@@ -82,6 +85,7 @@ type Dispatcher struct {
 	tally   tally
 	rate    rate
 	slow    slowlog
+	latency latencyMonitor
 	counts  policyCounts
 }
 
@@ -217,22 +221,21 @@ func (c *Call) reject(e *entry, err error) {
 func (c *Call) run(e *entry) {
 	c.entry = e
 	c.S.Ran(&e.full)
-	e.stats.calls.add(uint64(c.S.ID()))
+	calls := e.stats.calls.add(uint64(c.S.ID()))
 	from := c.W.Len()
 	var err error
-	if e.Flags&FlagFast != 0 {
-		err = e.Run(c)
-	} else {
+	switch {
+	case e.Flags&FlagFast == 0:
 		// What follows sees the time after it, and nobody waits for it.
 		c.S.EndBatch()
 		if !e.namesBuckets() {
 			c.S.EndIsolation()
 		}
-		begun := c.d.cfg.Clock()
+		err = c.timed(e)
+	case calls%sampleEvery == 1:
+		err = c.timed(e)
+	default:
 		err = e.Run(c)
-		took := c.d.cfg.Clock() - begun
-		e.stats.nanos.Add(took)
-		c.d.slow.note(c, took)
 	}
 	if err != nil {
 		e.stats.failed.Add(1)
@@ -309,15 +312,6 @@ func clean(b []byte, most int) string {
 		}
 	}
 	return string(b)
-}
-
-// Settle asks once, for all decisions of a batch, whether they still hold.
-func (d *Dispatcher) Settle(_ *resp.Session, decided []resp.Decided) {
-	for i := range decided {
-		if !d.cfg.Ownership.Holds(decided[i].Slot, decided[i].Version) {
-			decided[i].Lost = true
-		}
-	}
 }
 
 // Replace answers for a decision that no longer holds: it may have been

@@ -19,7 +19,8 @@ type counter [lanes]struct {
 	_ [56]byte // a cache line each
 }
 
-func (c *counter) add(lane uint64) { c[lane%lanes].n.Add(1) }
+// add counts one, and returns how many there were in this lane.
+func (c *counter) add(lane uint64) uint64 { return c[lane%lanes].n.Add(1) }
 
 func (c *counter) load() (sum uint64) {
 	for i := range c {
@@ -36,7 +37,7 @@ func (c *counter) reset() {
 
 type commandStats struct {
 	calls    counter
-	nanos    atomic.Int64  // spent running; only commands that are not fast
+	times    runTimes
 	rejected atomic.Uint64 // before it ran: arity, access
 	failed   atomic.Uint64 // it ran, and answered an error
 }
@@ -104,7 +105,7 @@ func (t *tally) errorLines() []string {
 func (d *Dispatcher) resetStats() {
 	for _, e := range d.entries {
 		e.stats.calls.reset()
-		e.stats.nanos.Store(0)
+		e.stats.times.reset()
 		e.stats.rejected.Store(0)
 		e.stats.failed.Store(0)
 	}

@@ -184,7 +184,7 @@ func TestHTTPAccess(t *testing.T) {
 // moves.
 func TestHealthOfANode(t *testing.T) {
 	now := int64(1e18)
-	w := newWatch(&node{}, nil, func() int64 { return now })
+	w := newWatch(&node{}, nil, new(admin.Latency), func() int64 { return now })
 	if err := w.Ready(); err == nil {
 		t.Error("ready before it serves")
 	}
@@ -218,7 +218,7 @@ func TestSweeperTells(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		sweep(t.Context(), store, func() int64 { return 42 }, func(at int64) {
+		sweep(t.Context(), store, func() int64 { return 42 }, func(at, _ int64) {
 			select {
 			case swept <- at:
 			case <-t.Context().Done():

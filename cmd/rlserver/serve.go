@@ -9,6 +9,7 @@ import (
 	"os"
 	"time"
 
+	"github.com/rlserver/rlserver/admin"
 	"github.com/rlserver/rlserver/commands"
 	"github.com/rlserver/rlserver/limit"
 	"github.com/rlserver/rlserver/resp/server"
@@ -25,6 +26,7 @@ func serve(ctx context.Context, cfg *config, now func() int64, hangup <-chan os.
 	}
 	node := newNode(cfg, store, now(), stop)
 	access := newAccess(cfg)
+	latency := new(admin.Latency)
 	dispatcher, err := commands.New(commands.Config{
 		Buckets:   buckets{store},
 		Ownership: soleOwner{cfg.nodeName},
@@ -33,13 +35,14 @@ func serve(ctx context.Context, cfg *config, now func() int64, hangup <-chan os.
 		Clock:     now,
 		Bounds:    limit.Bounds{MaxLog: cfg.maxLog},
 		MaxKey:    cfg.maxKey,
+		Events:    commands.Events{Decided: latency.Observe},
 	})
 	if err != nil {
 		return err
 	}
-	watch := newWatch(node, dispatcher, now)
+	watch := newWatch(node, dispatcher, latency, now)
 	sockets := cfg.sockets(now)
-	sockets.Handler = watch.handler()
+	sockets.Handler = dispatcher
 	sockets.Events = watch.events(socketEvents(log))
 	if node.sockets, err = server.New(sockets); err != nil {
 		return err
@@ -61,7 +64,7 @@ func serve(ctx context.Context, cfg *config, now func() int64, hangup <-chan os.
 		log.Warn("a secret on the command line can be read by everybody on this machine", "flag", name, "remedy", name+"-file")
 	}
 
-	go sweep(ctx, store, now, watch.sweptAt.Store)
+	go sweep(ctx, store, now, watch.swept)
 	go reload(ctx, cfg, access, node, hangup, log)
 	select {
 	case err := <-doors.serve(node.sockets):
@@ -112,8 +115,8 @@ const (
 )
 
 // sweep drops buckets that are full and idle, a few slots at a time, and tells
-// swept each time when it did.
-func sweep(ctx context.Context, store *state.Store, now func() int64, swept func(at int64)) {
+// swept each time when it began and ended.
+func sweep(ctx context.Context, store *state.Store, now func() int64, swept func(begun, ended int64)) {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
 	for {
@@ -121,9 +124,9 @@ func sweep(ctx context.Context, store *state.Store, now func() int64, swept func
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-			at := now()
-			store.Sweep(at, sweepSlots)
-			swept(at)
+			begun := now()
+			store.Sweep(begun, sweepSlots)
+			swept(begun, now())
 		}
 	}
 }

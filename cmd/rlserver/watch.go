@@ -23,41 +23,25 @@ type watch struct {
 	dispatcher *commands.Dispatcher
 	now        func() int64
 
-	latency         admin.Latency
+	latency         *admin.Latency // of decisions
 	refused, closed reasonCounts
 	acceptErrors    atomic.Uint64
 	panics          atomic.Uint64
 
 	serving atomic.Bool
 	sweptAt atomic.Int64 // Unix nanoseconds
+	evicted atomic.Int64 // buckets, at the end of the last step
 }
 
 var _ admin.Node = (*watch)(nil)
 
-func newWatch(n *node, dispatcher *commands.Dispatcher, now func() int64) *watch {
-	w := &watch{node: n, dispatcher: dispatcher, now: now}
+func newWatch(n *node, dispatcher *commands.Dispatcher, latency *admin.Latency, now func() int64) *watch {
+	w := &watch{node: n, dispatcher: dispatcher, latency: latency, now: now}
 	w.sweptAt.Store(now())
 	w.refused.begin(server.ReasonClients, server.ReasonPerAddr, server.ReasonShutdown)
 	w.closed.begin(server.ReasonPeer, server.ReasonQuit, server.ReasonProtocol, server.ReasonStranger, server.ReasonPanic, server.ReasonIdle,
 		server.ReasonCommand, server.ReasonWrite, server.ReasonHandshake, server.ReasonKilled, server.ReasonShutdown)
 	return w
-}
-
-// handler is the dispatcher, with the time of decisions measured.
-func (w *watch) handler() resp.Handler { return timedHandler{w.dispatcher, w} }
-
-type timedHandler struct {
-	*commands.Dispatcher
-	watch *watch
-}
-
-// Settle implements resp.Handler. It is called once a batch, when its replies
-// are about to leave: that costs one reading of the clock for all of them.
-func (h timedHandler) Settle(s *resp.Session, decided []resp.Decided) {
-	h.Dispatcher.Settle(s, decided)
-	if call, ok := s.Context.(*commands.Call); ok {
-		h.watch.latency.Observe(s.ID(), h.watch.now()-call.Now, len(decided))
-	}
 }
 
 // events counts what happens to connections, and passes it on.
@@ -151,6 +135,20 @@ func (w *watch) Live() error {
 		return fmt.Errorf("the sweeper has stood still for %s", since.Round(time.Second))
 	}
 	return nil
+}
+
+// swept notes a step of the sweeper, in Unix nanoseconds. One since whose
+// predecessor buckets were evicted is an event of its own: a bound was lowered,
+// or memory is full.
+func (w *watch) swept(begun, ended int64) {
+	w.sweptAt.Store(begun)
+	buckets := w.node.store.Stats()
+	evicted := buckets.EvictedFull + buckets.EvictedNotFull
+	event := commands.LatencySweep
+	if w.evicted.Swap(evicted) != evicted {
+		event = commands.LatencyEviction
+	}
+	w.dispatcher.Took(event, begun, ended-begun)
 }
 
 // reasonCounts counts connections by a reason.
