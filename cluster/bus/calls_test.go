@@ -262,7 +262,7 @@ func TestHandlerPanic(t *testing.T) {
 	if err := next(t, answers.ended); !errors.Is(err, errPanic) {
 		t.Errorf("ended because of %v", err)
 	}
-	next(t, calls.down)
+	_ = next(t, calls.down)
 	next(t, calls.up)
 	calls.expect(t, kindEcho, "back")
 	answers.release() // into the connection that is gone
