@@ -100,7 +100,9 @@ func TestSlowStranger(t *testing.T) {
 	inTime(t, func(t *testing.T, a *node, net *pipes) {
 		c, begin := net.connect(t), time.Now()
 		record := []byte{22, 3, 1, 2, 0, 1, 0, 1, 252} // a handshake to come, of 508 bytes
-		go func() {
+		var dribble sync.WaitGroup
+		defer dribble.Wait()
+		dribble.Go(func() {
 			for i := 0; ; i++ {
 				b := byte(0)
 				if i < len(record) {
@@ -111,7 +113,7 @@ func TestSlowStranger(t *testing.T) {
 				}
 				<-time.After(100 * time.Millisecond)
 			}
-		}()
+		})
 		if took := expectCut(t, c, begin); took != 3*time.Second {
 			t.Errorf("cut after %s", took)
 		}

@@ -16,7 +16,7 @@ type link struct {
 	pending map[uint32]*call
 	last    uint32    // id of a call
 	silent  time.Time // since then calls have not been answered; zero: they have
-	err     error     // why no call can be started: an ErrNotDone
+	err     error     // why it ends: no call can be started
 }
 
 // call is one that waits for its answer. Whoever takes it out of pending
@@ -97,7 +97,7 @@ func (l *link) start(f frame, timeout time.Duration, done func([]byte, error)) e
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.err != nil {
-		return l.err
+		return notDone(l.err)
 	}
 	if len(l.pending) >= l.cfg.Limits.MaxCalls {
 		return notDone(errCalls)
@@ -192,7 +192,7 @@ func (c *call) expire() {
 	}
 	dead := now.Sub(l.silent) >= l.cfg.SilenceLimit
 	if dead && l.err == nil {
-		l.err = notDone(errSilent)
+		l.err = errSilent
 	}
 	l.mu.Unlock()
 	if dead {
@@ -208,7 +208,7 @@ func (l *link) fail(cause error) {
 	sent := l.out.sent()
 	l.mu.Lock()
 	if l.err == nil {
-		l.err = notDone(cause)
+		l.err = cause
 	}
 	pending := l.pending
 	l.pending = nil
