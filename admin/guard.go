@@ -13,7 +13,7 @@ import (
 )
 
 // refusals counts requests that got no further than the guard.
-type refusals struct{ host, origin, auth atomic.Uint64 }
+type refusals struct{ host, origin, auth, password atomic.Uint64 }
 
 func (c *refusals) counts() []Count {
 	return []Count{
@@ -128,10 +128,21 @@ func (s *Server) allow(least Role, next http.Handler) http.Handler {
 			say(w, http.StatusForbidden, "this user may not see this")
 		default:
 			s.refused.auth.Add(1)
+			if named {
+				s.failed(r)
+			}
 			w.Header().Set("WWW-Authenticate", `Basic realm="rlserver", charset="UTF-8"`)
 			say(w, http.StatusUnauthorized, "a user and a password are needed")
 		}
 	})
+}
+
+// failed tells of a wrong password, and of a user who may see nothing.
+func (s *Server) failed(r *http.Request) {
+	const most = 64 // bytes of the name
+	user, _, _ := r.BasicAuth()
+	s.refused.password.Add(1)
+	s.cfg.Log.Warn("authentication over HTTP failed", "user", readable(user[:min(len(user), most)]), "addr", r.RemoteAddr)
 }
 
 // visitor is what the sender of a request may see, and whether they said who

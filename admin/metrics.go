@@ -36,6 +36,8 @@ type reading struct {
 	Snapshot
 	ready   bool
 	refused []Count // HTTP requests, by reason
+
+	authFailures uint64 // of HTTP requests
 }
 
 // one is the read of a metric without labels.
@@ -159,6 +161,21 @@ func metrics() []metric {
 			name: "rlserver_panics_total", kind: counter,
 			help: "Commands that panicked. Each cost its connection and is a defect: the log has the stack.",
 			read: one(func(r *reading) uint64 { return r.Panics }),
+		},
+		{
+			name: "rlserver_auth_failures_total", kind: counter,
+			help:   "Wrong passwords, and users who do not exist or are off. The log has names and addresses.",
+			labels: []label{{"door", "`redis`, `http`"}},
+			read: func(r *reading, yield func(float64, ...string)) {
+				yield(float64(r.AuthFailures), "redis")
+				yield(float64(r.authFailures), "http")
+			},
+		},
+		{
+			name: "rlserver_tls_handshake_failures_total", kind: counter,
+			help:   "TLS handshakes that failed or took longer than --handshake-timeout. The log has reasons and addresses.",
+			labels: []label{{"door", "`redis`, `http`"}},
+			read:   byName(func(r *reading) []Count { return r.HandshakeFailures }),
 		},
 		{
 			name: "rlserver_received_bytes_total", kind: counter,

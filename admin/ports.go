@@ -42,6 +42,8 @@ type Snapshot struct {
 	Accepted                uint64
 	Refused, Closed         []Count // connections, by reason
 	AcceptErrors, Panics    uint64
+	AuthFailures            uint64  // of Redis clients
+	HandshakeFailures       []Count // of TLS, by door
 	BytesRead, BytesWritten uint64
 
 	SlotsOwned, Slots          int64

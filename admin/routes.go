@@ -86,5 +86,7 @@ func (s *Server) read() reading {
 		Snapshot: s.cfg.Node.Snapshot(),
 		ready:    s.cfg.Node.Ready() == nil,
 		refused:  s.refused.counts(),
+
+		authFailures: s.refused.password.Load(),
 	}
 }

@@ -42,14 +42,31 @@ func runAuth(c *Call) error {
 	default:
 		return errSyntax
 	}
-	user, ok := users.Authenticate(name, password)
-	if !ok {
-		return errWrongPass
+	user, err := c.authenticate(name, password)
+	if err != nil {
+		return err
 	}
 	c.become(user)
 	c.W.Simple("OK")
 	return nil
 }
+
+// authenticate returns the user if the password is theirs. Who tries others'
+// is told of.
+func (c *Call) authenticate(name, password []byte) (*User, error) {
+	user, ok := c.d.cfg.Users().Authenticate(name, password)
+	if ok {
+		return user, nil
+	}
+	if c.d.cfg.Events.AuthFailed != nil {
+		c.d.cfg.Events.AuthFailed(string(name[:min(len(name), maxFailedName)]), c.S.Info().RemoteAddr)
+	}
+	return nil, errWrongPass
+}
+
+// maxFailedName is how much is told of the name of a user who was not let in,
+// in bytes.
+const maxFailedName = 64
 
 // become makes user the connection's; nil: nobody.
 func (c *Call) become(user *User) {

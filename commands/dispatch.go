@@ -33,6 +33,9 @@ type Events struct {
 	// PolicyWarning: the policy of that name is about to be set, and its
 	// operator should know this.
 	PolicyWarning func(name, warning string)
+	// AuthFailed: somebody at addr gave a wrong password, or named a user, any
+	// bytes and at most 64, who does not exist or is off.
+	AuthFailed func(user, addr string)
 	// Decided: the replies to n decisions are about to leave; nanos have gone
 	// by since they were read. lane is any number that spreads the callers.
 	Decided func(lane, nanos int64, n int)

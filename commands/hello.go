@@ -41,9 +41,9 @@ func runHello(c *Call) error {
 		word, left := c.Args[i], len(c.Args)-i-1
 		switch {
 		case equalFold(word, "AUTH") && left >= 2:
-			var ok bool
-			if user, ok = c.d.cfg.Users().Authenticate(c.Args[i+1], c.Args[i+2]); !ok {
-				return errWrongPass
+			var err error
+			if user, err = c.authenticate(c.Args[i+1], c.Args[i+2]); err != nil {
+				return err
 			}
 			authenticated = true
 			i += 3

@@ -184,7 +184,7 @@ func TestHTTPAccess(t *testing.T) {
 // moves.
 func TestHealthOfANode(t *testing.T) {
 	now := int64(1e18)
-	w := newWatch(&node{}, nil, new(admin.Latency), func() int64 { return now })
+	w := newWatch(&node{}, func() int64 { return now })
 	if err := w.Ready(); err == nil {
 		t.Error("ready before it serves")
 	}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/rlserver/rlserver/admin"
 	"github.com/rlserver/rlserver/commands"
 	"github.com/rlserver/rlserver/limit"
 	"github.com/rlserver/rlserver/resp/server"
@@ -26,7 +25,7 @@ func serve(ctx context.Context, cfg *config, now func() int64, hangup <-chan os.
 	}
 	node := newNode(cfg, store, now(), stop)
 	access := newAccess(cfg)
-	latency := new(admin.Latency)
+	watch := newWatch(node, now)
 	dispatcher, err := commands.New(commands.Config{
 		Buckets:   buckets{store},
 		Ownership: soleOwner{cfg.nodeName},
@@ -35,12 +34,12 @@ func serve(ctx context.Context, cfg *config, now func() int64, hangup <-chan os.
 		Clock:     now,
 		Bounds:    limit.Bounds{MaxLog: cfg.maxLog},
 		MaxKey:    cfg.maxKey,
-		Events:    commands.Events{Decided: latency.Observe},
+		Events:    watch.commandEvents(log),
 	})
 	if err != nil {
 		return err
 	}
-	watch := newWatch(node, dispatcher, latency, now)
+	watch.dispatcher = dispatcher
 	sockets := cfg.sockets(now)
 	sockets.Handler = dispatcher
 	sockets.Events = watch.events(socketEvents(log))

@@ -2,11 +2,14 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"net"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -95,4 +98,43 @@ func (c *certificates) configOf(files pemFiles) (*tls.Config, error) {
 // expires is when the server's certificate ends.
 func (c *certificates) expires() time.Time {
 	return c.current.Load().Certificates[0].Leaf.NotAfter
+}
+
+// tlsDoor is a listener over TLS that tells of handshakes that failed. Its
+// connections make theirs when they are read first.
+type tlsDoor struct {
+	net.Listener
+
+	failed func(addr string, err error)
+}
+
+// Accept implements net.Listener.
+func (d tlsDoor) Accept() (net.Conn, error) {
+	conn, err := d.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return &tlsConn{Conn: conn, failed: d.failed}, nil
+}
+
+type tlsConn struct {
+	net.Conn
+
+	once   sync.Once
+	failed func(addr string, err error)
+}
+
+// Read implements net.Conn.
+func (c *tlsConn) Read(b []byte) (int, error) {
+	c.once.Do(func() {
+		secure, ok := c.Conn.(*tls.Conn)
+		if !ok {
+			return
+		}
+		// To read again is to be told the same error.
+		if err := secure.HandshakeContext(context.Background()); err != nil && !errors.Is(err, net.ErrClosed) {
+			c.failed(c.RemoteAddr().String(), err)
+		}
+	})
+	return c.Conn.Read(b)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -23,10 +24,13 @@ type watch struct {
 	dispatcher *commands.Dispatcher
 	now        func() int64
 
-	latency         *admin.Latency // of decisions
+	latency         admin.Latency // of decisions
 	refused, closed reasonCounts
 	acceptErrors    atomic.Uint64
 	panics          atomic.Uint64
+	authFailures    atomic.Uint64 // of Redis clients
+
+	redisHandshakes, httpHandshakes atomic.Uint64 // that failed
 
 	serving atomic.Bool
 	sweptAt atomic.Int64 // Unix nanoseconds
@@ -35,13 +39,25 @@ type watch struct {
 
 var _ admin.Node = (*watch)(nil)
 
-func newWatch(n *node, dispatcher *commands.Dispatcher, latency *admin.Latency, now func() int64) *watch {
-	w := &watch{node: n, dispatcher: dispatcher, latency: latency, now: now}
+// newWatch lacks the dispatcher, which needs its commandEvents.
+func newWatch(n *node, now func() int64) *watch {
+	w := &watch{node: n, now: now}
 	w.sweptAt.Store(now())
 	w.refused.begin(server.ReasonClients, server.ReasonPerAddr, server.ReasonShutdown)
 	w.closed.begin(server.ReasonPeer, server.ReasonQuit, server.ReasonProtocol, server.ReasonStranger, server.ReasonPanic, server.ReasonIdle,
 		server.ReasonCommand, server.ReasonWrite, server.ReasonHandshake, server.ReasonKilled, server.ReasonShutdown)
 	return w
+}
+
+// commandEvents counts and logs what commands meet.
+func (w *watch) commandEvents(log *slog.Logger) commands.Events {
+	return commands.Events{
+		Decided: w.latency.Observe,
+		AuthFailed: func(user, addr string) {
+			w.authFailures.Add(1)
+			log.Warn("authentication failed", "user", oneLine(user), "addr", addr)
+		},
+	}
 }
 
 // events counts what happens to connections, and passes it on.
@@ -56,6 +72,10 @@ func (w *watch) events(to server.Events) server.Events {
 			w.refused.add(why)
 			to.Refused(addr, why)
 		},
+		Handshake: func(addr string, err error) {
+			w.redisHandshakes.Add(1)
+			to.Handshake(addr, err)
+		},
 		Accept: func(err error) {
 			w.acceptErrors.Add(1)
 			to.Accept(err)
@@ -64,6 +84,14 @@ func (w *watch) events(to server.Events) server.Events {
 			w.panics.Add(1)
 			to.Panic(peer, value, stack)
 		},
+	}
+}
+
+// httpHandshakeFailed counts and logs what comes to the side door.
+func (w *watch) httpHandshakeFailed(log *slog.Logger) func(addr string, err error) {
+	return func(addr string, err error) {
+		w.httpHandshakes.Add(1)
+		log.Warn("TLS handshake for HTTP failed", "addr", addr, "why", handshakeError(err))
 	}
 }
 
@@ -76,8 +104,9 @@ func (w *watch) Snapshot() admin.Snapshot {
 
 		Clients: info.Clients, MaxClients: info.MaxClients,
 		Accepted: uint64(info.Accepted), Refused: w.refused.counts(), Closed: w.closed.counts(),
-		AcceptErrors: w.acceptErrors.Load(), Panics: w.panics.Load(),
-		BytesRead: uint64(info.BytesRead), BytesWritten: uint64(info.BytesWritten),
+		AcceptErrors: w.acceptErrors.Load(), Panics: w.panics.Load(), AuthFailures: w.authFailures.Load(),
+		HandshakeFailures: []admin.Count{{Name: "http", N: w.httpHandshakes.Load()}, {Name: "redis", N: w.redisHandshakes.Load()}},
+		BytesRead:         uint64(info.BytesRead), BytesWritten: uint64(info.BytesWritten),
 
 		SlotsOwned: state.Slots, Slots: state.Slots,
 		Keys: buckets.Keys, Specs: buckets.Specs,

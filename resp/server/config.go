@@ -109,6 +109,8 @@ type Events struct {
 	Opened  func(resp.ClientInfo)
 	Closed  func(resp.ClientInfo, Reason)
 	Refused func(addr string, why Reason)
-	Accept  func(err error)                                     // a failed accept; it is tried again
-	Panic   func(peer resp.ClientInfo, value any, stack []byte) // peer.Failed is the command
+	// Handshake: TLS failed, as err says, or took longer than HandshakeTimeout.
+	Handshake func(addr string, err error)
+	Accept    func(err error)                                     // a failed accept; it is tried again
+	Panic     func(peer resp.ClientInfo, value any, stack []byte) // peer.Failed is the command
 }

@@ -119,7 +119,14 @@ func (c *conn) handshake() bool {
 	}
 	ctx, cancel := context.WithTimeout(c.server.stopping, c.server.cfg.HandshakeTimeout)
 	defer cancel()
-	return t.HandshakeContext(ctx) == nil
+	err := t.HandshakeContext(ctx)
+	if err == nil {
+		return true
+	}
+	if report := c.server.cfg.Events.Handshake; report != nil && c.server.stopping.Err() == nil && !c.killed.Load() {
+		report(c.net.RemoteAddr().String(), err)
+	}
+	return false
 }
 
 // process runs what has arrived and sends the replies; a reason if the

@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"errors"
 	"math/big"
 	"net"
 	"testing"
@@ -72,13 +73,26 @@ func TestHandshakeTimeout(t *testing.T) {
 
 // A peer that speaks no TLS is cut.
 func TestNoHandshake(t *testing.T) {
-	f := newFixture(t)
+	type failure struct {
+		addr string
+		err  error
+	}
+	failed := make(chan failure, 1)
+	f := newFixture(t, func(c *server.Config) {
+		c.Events.Handshake = func(addr string, err error) { failed <- failure{addr, err} }
+	})
 	ln := listen(t)
 	theirs, _ := certificate(t)
 	f.serve(t, tls.NewListener(ln, theirs))
 	f.addr = ln.Addr().String()
-	f.dial(t).send(ping)
+	p := f.dial(t)
+	p.send(ping)
 	expectNext(t, f.closed, server.ReasonHandshake)
+	got := next(t, failed)
+	var noTLS tls.RecordHeaderError
+	if got.addr != p.LocalAddr().String() || !errors.As(got.err, &noTLS) {
+		t.Errorf("reported %v", got)
+	}
 }
 
 // A refused peer gets no words, since there was no handshake: accepting goes on
