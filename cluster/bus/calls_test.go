@@ -20,6 +20,7 @@ const (
 	kindHold    = 5 // held, and answered by release
 	kindVoid    = 6 // a reply whose condition does not hold
 	kindTooLong = 7
+	kindQuick   = 8 // kindEcho without a copy
 )
 
 // callee answers calls, and keeps some waiting.
@@ -33,6 +34,10 @@ type callee struct {
 }
 
 func (c *callee) handle(_ *Conn, kind byte, payload []byte, reply Reply) {
+	if kind == kindQuick {
+		reply.Send(payload)
+		return
+	}
 	payload = bytes.Clone(payload)
 	switch {
 	case !reply.Wanted():

@@ -224,3 +224,53 @@ func TestClose(t *testing.T) {
 	}
 	a.Close()
 }
+
+// An identity that cannot be said is an error of whoever has it.
+func TestBadIdentity(t *testing.T) {
+	a := start(t)
+	a.listen(t, LaneRaft)
+	b := other(t, named(func(id *Identity) { id.Name = "" }))
+	if _, err := b.Dial(t.Context(), Target{Addr: a.addr}, LaneRaft); err == nil {
+		t.Error("a node without a name was let in")
+	}
+	b = other(t)
+	if _, err := b.Dial(t.Context(), Target{Node: "n1", Addr: a.addr}, LaneRaft); err == nil {
+		t.Error("a target without an id was dialed")
+	}
+}
+
+// failing is a listener whose first accepts fail.
+type failing struct {
+	net.Listener
+
+	left int
+}
+
+var errAccept = errors.New("too many open files")
+
+func (f *failing) Accept() (net.Conn, error) {
+	if f.left > 0 {
+		f.left--
+		return nil, errAccept
+	}
+	return f.Listener.Accept()
+}
+
+// A failed accept is reported, and tried again.
+func TestAcceptFails(t *testing.T) {
+	const failures = 3
+	errs := make(chan error, failures)
+	a := newNode(t, func(c *Config) { c.Events.Accept = func(err error) { errs <- err } })
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.addr = ln.Addr().String()
+	a.serve(t, &failing{Listener: ln, left: failures})
+	for range failures {
+		if err := next(t, errs); !errors.Is(err, errAccept) {
+			t.Errorf("reported %v", err)
+		}
+	}
+	pair(t, other(t), a, a.listen(t, LaneRaft))
+}

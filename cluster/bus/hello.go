@@ -88,7 +88,8 @@ var errGreeting = errors.New("bus: malformed greeting")
 // errVersion means a greeting of another version of the protocol.
 var errVersion = fmt.Errorf("bus: greeting of another version; this node speaks %d", Version)
 
-// appendGreeting appends the frame of g, whose identity is valid.
+// appendGreeting appends the frame of g. It fails where the identity is not
+// valid.
 func appendGreeting(b []byte, g *greeting) ([]byte, error) {
 	start := len(b)
 	b = append(b, 0, 0, Version)
@@ -96,6 +97,9 @@ func appendGreeting(b []byte, g *greeting) ([]byte, error) {
 		b = append(b, kindRefusal, byte(r.Reason))
 		b = append(b, r.Detail[:min(len(r.Detail), maxReason)]...)
 	} else {
+		if err := g.hello.Validate(); err != nil {
+			return nil, err
+		}
 		id, err := parseNode(g.hello.Node)
 		if err != nil {
 			return nil, err

@@ -8,11 +8,12 @@ import (
 
 // link is one connection of a Client: the calls that are in flight on it.
 type link struct {
-	conn    *Conn
-	cfg     *ClientConfig
-	out     *outbox
-	calls   sync.Pool // of *call
-	mu      sync.Mutex
+	conn  *Conn
+	cfg   *ClientConfig
+	out   *outbox
+	calls sync.Pool // of *call
+
+	mu      sync.Mutex // taken before out's
 	pending map[uint32]*call
 	last    uint32    // id of a call
 	silent  time.Time // since then calls have not been answered; zero: they have
