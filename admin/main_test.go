@@ -37,9 +37,9 @@ func newFakeNode() *fakeNode {
 		Commands: []CommandCount{{Name: "client|list", Calls: 3, Rejected: 2, Failed: 1}, {Name: "rl.allow", Calls: 70}},
 		Errors:   []Count{{"ERR", 4}, {"NOAUTH", 1}},
 		Clients:  2, MaxClients: 10_000, Accepted: 5,
-		Refused:      []Count{{"clients", 0}, {"per_addr", 0}},
-		Closed:       []Count{{"peer", 3}, {"quit", 0}},
-		AuthFailures: 7, HandshakeFailures: []Count{{"http", 0}, {"redis", 2}},
+		Refused:  []Count{{"clients", 0}, {"per_addr", 0}},
+		Closed:   []Count{{"peer", 3}, {"quit", 0}},
+		Replaced: 1, KeysTooLong: 2, LogsTooLarge: 3, AuthFailures: 7, HandshakeFailures: []Count{{"http", 0}, {"redis", 2}},
 		Slots: 16384, SlotsOwned: 16384,
 		Keys: 12, Specs: 2, MemoryBuckets: 1 << 20, MemoryLimit: 1 << 30, MemoryHeap: 5 << 20, MemoryRSS: 20 << 20,
 	}

@@ -107,6 +107,21 @@ func metrics() []metric {
 			help: "Time from when a decision's command was read to when its reply could leave. In a pipeline that is the time of its batch, counted for each of its decisions.",
 		},
 		{
+			name: "rlserver_decisions_replaced_total", kind: counter,
+			help: "Decisions whose slot was lost before their reply left: the reply says that the outcome is unknown.",
+			read: one(func(r *reading) uint64 { return r.Replaced }),
+		},
+		{
+			name: "rlserver_keys_too_long_total", kind: counter,
+			help: "Requests refused for a key, or what becomes part of one, that is longer than --max-key.",
+			read: one(func(r *reading) uint64 { return r.KeysTooLong }),
+		},
+		{
+			name: "rlserver_logs_too_large_total", kind: counter,
+			help: "Requests refused for a sliding-log with a limit above --max-log.",
+			read: one(func(r *reading) uint64 { return r.LogsTooLarge }),
+		},
+		{
 			name: "rlserver_commands_total", kind: counter, labels: command,
 			help: "Commands that ran.",
 			read: byCommand(func(c *CommandCount) uint64 { return c.Calls }),

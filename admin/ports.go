@@ -33,10 +33,12 @@ type Snapshot struct {
 	Addr      string // host:port on which Redis clients are served
 	StartedAt int64  // Unix nanoseconds
 
-	Decisions [limit.AlgorithmCount]Outcomes
-	Latency   Histogram
-	Commands  []CommandCount // bounded: the commands that exist
-	Errors    []Count        // by code; bounded by who counts
+	Decisions                 [limit.AlgorithmCount]Outcomes
+	Latency                   Histogram
+	Replaced                  uint64         // decisions whose slot was lost before the reply left
+	KeysTooLong, LogsTooLarge uint64         // requests over the operator's bounds
+	Commands                  []CommandCount // bounded: the commands that exist
+	Errors                    []Count        // by code; bounded by who counts
 
 	Clients, MaxClients     int64
 	Accepted                uint64

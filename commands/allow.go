@@ -62,7 +62,7 @@ func runAllow(c *Call) error {
 	if err := r.end(); err != nil {
 		return err
 	}
-	spec, err := c.d.cfg.Bounds.Spec(algorithm, units, window, burst)
+	spec, err := c.spec(algorithm, units, window, burst)
 	if err != nil {
 		return err
 	}

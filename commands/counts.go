@@ -23,6 +23,23 @@ func (d *Dispatcher) CommandCounts() []CommandCount {
 	return counts
 }
 
+// Refusals counts requests that were answered an error though they were well
+// formed.
+type Refusals struct {
+	KeysTooLong  uint64 // a key, or what becomes part of one, over MaxKey
+	LogsTooLarge uint64 // a sliding-log over Bounds.MaxLog
+	Replaced     uint64 // decisions whose outcome is unknown: the slot was lost before the reply left
+}
+
+// Refusals returns what was refused since the start.
+func (d *Dispatcher) Refusals() Refusals {
+	return Refusals{
+		KeysTooLong:  d.tally.over[boundKey].Load(),
+		LogsTooLarge: d.tally.over[boundLog].Load(),
+		Replaced:     d.tally.unknown.Load(),
+	}
+}
+
 // ErrorCount is what INFO errorstats counts of one code.
 type ErrorCount struct {
 	Code string // the first word of the reply

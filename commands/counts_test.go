@@ -2,11 +2,13 @@ package commands_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/rlserver/rlserver/commands"
+	"github.com/rlserver/rlserver/state"
 )
 
 // The counters of INFO, as numbers: what ran, was rejected, failed, and what
@@ -39,5 +41,35 @@ func TestCounts(t *testing.T) {
 	exchange(w.session, []byte("CONFIG RESETSTAT\r\n"), w.now)
 	if left := w.handler.ErrorCounts(); len(left) != 0 {
 		t.Errorf("after RESETSTAT: %v", left)
+	}
+}
+
+// Requests beyond what the operator allows are counted apart, and no others.
+func TestRefusals(t *testing.T) {
+	w := newWorld(t)
+	long, most := strings.Repeat("k", commands.DefaultMaxKey+1), strings.Repeat("k", commands.DefaultMaxKey)
+	for _, command := range []string{
+		"RL.ALLOW " + most + " 1 1h", "RL.ALLOW k 0 1h", "RL.ALLOW '' 1 1h", "RL.ALLOW k 100000 1h ALGO sliding-log",
+		"RL.ALLOW k 100001 1h", "RL.ALLOW k 1 1h ALGO sliding-log COST x", "RL.ALLOW k 200000 1h 5 ALGO sliding-log",
+	} {
+		w.send([]byte(command + "\r\n"))
+	}
+	if got := w.handler.Refusals(); got != (commands.Refusals{}) {
+		t.Errorf("before anything is over: %+v", got)
+	}
+	for _, command := range []string{
+		"RL.ALLOW " + long + " 1 1h", "CL.THROTTLE " + long + " 1 1 1", "EXISTS k " + long, "OBJECT ENCODING " + long,
+		"RL.CHECK " + long, "RL.CHECK c TIER " + long, "RL.CHECK c ATTR a " + long,
+		"RL.ALLOW k 100001 1h ALGO sliding-log", "RL.ALLOW k 1000000 1h ALGO sliding-log",
+	} {
+		out, _ := w.send([]byte(command + "\r\n"))
+		if !strings.HasPrefix(string(out), "-ERR ") {
+			t.Errorf("%.40s: %s", command, out)
+		}
+	}
+	w.owner.lost = map[uint16]bool{state.Slot([]byte("k")): true}
+	w.send([]byte("RL.ALLOW k 1 1h\r\n"))
+	if got, want := w.handler.Refusals(), (commands.Refusals{KeysTooLong: 7, LogsTooLarge: 2, Replaced: 1}); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

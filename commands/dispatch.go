@@ -248,6 +248,10 @@ func (c *Call) run(e *entry) {
 }
 
 func (c *Call) fail(err error) {
+	var over overBound
+	if errors.As(err, &over) {
+		c.d.tally.over[over.bound].Add(1)
+	}
 	text := replyText(err)
 	c.d.tally.countError(text)
 	c.W.Error(text)

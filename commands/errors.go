@@ -20,6 +20,24 @@ const (
 	errNotInt32   = replyError("ERR value is out of range, value must between -2147483648 and 2147483647")
 )
 
+// bound is one that an operator chose. Who asks for more is counted.
+type bound int
+
+const (
+	boundKey bound = iota // a key over MaxKey
+	boundLog              // a sliding-log over Bounds.MaxLog
+	bounds
+)
+
+// overBound is the error of a request beyond a bound.
+type overBound struct {
+	replyError
+
+	bound bound
+}
+
+func (e overBound) Unwrap() error { return e.replyError }
+
 func errorf(format string, a ...any) error {
 	return replyError("ERR " + fmt.Sprintf(format, a...))
 }

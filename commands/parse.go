@@ -2,6 +2,7 @@ package commands
 
 import (
 	"bytes"
+	"errors"
 	"math"
 	"strconv"
 	"strings"
@@ -53,7 +54,17 @@ func (r *reader) take(name string) []byte {
 
 // key reads a key: 1 to maxKey bytes, any bytes.
 func (r *reader) key() []byte {
-	return r.text("key", 1, r.maxKey)
+	return r.part("key", 1)
+}
+
+// part reads what is a key or becomes part of one: lo to maxKey bytes, any
+// bytes.
+func (r *reader) part(name string, lo int) []byte {
+	word := r.text(name, lo, r.maxKey)
+	if len(word) > r.maxKey {
+		r.err = overBound{replyError(replyText(r.err)), boundKey}
+	}
+	return word
 }
 
 // integer reads a whole number within lo..hi.
@@ -131,6 +142,22 @@ func (r *reader) text(name string, lo, hi int) []byte {
 		r.fail("%s must be %d to %d bytes, got %d", name, lo, hi, len(word))
 	}
 	return word
+}
+
+// spec checks a rule. Errors are *limit.ArgError, or overBound for a log that
+// is too large.
+func (c *Call) spec(a limit.Algorithm, units, window, burst int64) (limit.Spec, error) {
+	spec, err := c.d.cfg.Bounds.Spec(a, units, window, burst)
+	if err != nil && a == limit.SlidingLog && names(err, "limit") {
+		err = overBound{replyError(replyText(err)), boundLog}
+	}
+	return spec, err
+}
+
+// names says whether err is about an argument.
+func names(err error, arg string) bool {
+	var bad *limit.ArgError
+	return errors.As(err, &bad) && bad.Arg == arg
 }
 
 // algorithm reads the name of an algorithm, in any case.

@@ -31,7 +31,7 @@ func aboutArgs() []Arg {
 func (r *reader) about(option string, req *policy.Request) {
 	switch option {
 	case "TIER":
-		req.Tier = r.text("TIER", 0, r.maxKey)
+		req.Tier = r.part("TIER", 0)
 	case "ENDPOINT":
 		req.Endpoint = r.text("ENDPOINT", 0, maxEndpoint)
 	case "ATTR":
@@ -40,7 +40,7 @@ func (r *reader) about(option string, req *policy.Request) {
 			r.fail("ATTR needs a name and a value")
 			return
 		}
-		attr := policy.RequestAttr{Name: r.text("the name of an ATTR", 1, maxAttrName), Value: r.text("the value of an ATTR", 0, r.maxKey)}
+		attr := policy.RequestAttr{Name: r.text("the name of an ATTR", 1, maxAttrName), Value: r.part("the value of an ATTR", 0)}
 		for i := range req.Attrs {
 			if string(req.Attrs[i].Name) == string(attr.Name) {
 				r.fail("ATTR %s is given twice", quote(attr.Name))
@@ -56,7 +56,7 @@ func (r *reader) about(option string, req *policy.Request) {
 // checkRequest reads the arguments of RL.CHECK and RL.EXPLAIN.
 func (c *Call) checkRequest(about *policy.Request) (req limit.Request, err error) {
 	r := c.reader()
-	about.Client = r.text("client", 1, r.maxKey)
+	about.Client = r.part("client", 1)
 	req.Cost = 1
 	for r.more() {
 		switch option := r.option("TIER", "ENDPOINT", "ATTR", "COST", "ATMOST", "PEEK"); option {

@@ -53,6 +53,7 @@ type tally struct {
 		_ [48]byte
 	}
 	unknown atomic.Uint64 // decisions replaced because the slot was lost
+	over    [bounds]atomic.Uint64
 
 	mu     sync.Mutex
 	errors map[string]uint64 // by code

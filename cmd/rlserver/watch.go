@@ -97,10 +97,11 @@ func (w *watch) httpHandshakeFailed(log *slog.Logger) func(addr string, err erro
 
 // Snapshot implements admin.Node.
 func (w *watch) Snapshot() admin.Snapshot {
-	info, buckets := w.node.Describe(), w.node.store.Stats()
+	info, buckets, refused := w.node.Describe(), w.node.store.Stats(), w.dispatcher.Refusals()
 	s := admin.Snapshot{
 		Version: info.Version, Node: info.Node, Addr: info.Addr, StartedAt: info.StartedAt,
-		Latency: w.latency.Histogram(),
+		Latency:  w.latency.Histogram(),
+		Replaced: refused.Replaced, KeysTooLong: refused.KeysTooLong, LogsTooLarge: refused.LogsTooLarge,
 
 		Clients: info.Clients, MaxClients: info.MaxClients,
 		Accepted: uint64(info.Accepted), Refused: w.refused.counts(), Closed: w.closed.counts(),
