@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"syscall"
 	"time"
 )
 
@@ -130,10 +131,19 @@ func (b *Bus) refused(raw net.Conn, err error) {
 		why = refusal.Reason
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		why = ReasonTimeout
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+	case gone(err):
 		why = ReasonGone
 	}
 	b.cfg.Events.Refused(raw.RemoteAddr().String(), why, err)
+}
+
+func gone(err error) bool {
+	for _, end := range [...]error{io.EOF, io.ErrUnexpectedEOF, io.ErrClosedPipe, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, end) {
+			return true
+		}
+	}
+	return false
 }
 
 // greet makes the handshake, reads the peer's hello and answers it.

@@ -97,20 +97,7 @@ func (s *server) serve(c *Conn) {
 		conn:   c,
 		out:    newOutbox(c, s.cfg.Limits.MaxQueue, s.cfg.Limits.WriteTimeout),
 	}
-	ended := make(chan struct{})
-	written := make(chan error, 1)
-	go func() {
-		err := a.out.run(ended)
-		_ = c.Close() // the reader sees it
-		written <- err
-	}()
-	err := a.read()
-	_ = c.Close() // the writer sees it
-	close(ended)
-	if failed := <-written; failed != nil {
-		err = failed
-	}
-	a.out.close(err)
+	err := a.out.pump(a.read)
 	if s.cfg.Ended != nil {
 		s.cfg.Ended(c.Peer(), err)
 	}
@@ -201,6 +188,6 @@ func (r Reply) add(kind byte, payload []byte, c Condition) {
 		kind, payload = answerWithdrawn, nil
 	}
 	if _, err := r.answers.out.add(frame{id: r.id, kind: kind, payload: payload}, c); err != nil {
-		_ = r.answers.conn.Close() // a peer that does not read; its calls end with the connection
+		r.answers.out.end(err) // a peer that does not read; its calls end with the connection
 	}
 }

@@ -17,7 +17,6 @@ type link struct {
 	pending map[uint32]*call
 	last    uint32    // id of a call
 	silent  time.Time // since then calls have not been answered; zero: they have
-	err     error     // why it ends: no call can be started
 }
 
 // call is one that waits for its answer. Whoever takes it out of pending
@@ -42,19 +41,7 @@ func newLink(conn *Conn, cfg *ClientConfig) *link {
 // run moves frames until the connection ends, and says why it did. Then no call
 // is left.
 func (l *link) run() error {
-	ended := make(chan struct{})
-	written := make(chan error, 1)
-	go func() {
-		err := l.out.run(ended)
-		_ = l.conn.Close() // the reader sees it
-		written <- err
-	}()
-	err := l.read()
-	_ = l.conn.Close() // the writer sees it
-	close(ended)
-	if failed := <-written; failed != nil {
-		err = failed
-	}
+	err := l.out.pump(l.read)
 	l.fail(err)
 	return err
 }
@@ -65,20 +52,10 @@ func (l *link) read() error {
 	for {
 		f, err := frames.next()
 		if err != nil {
-			return l.cause(err)
+			return err
 		}
 		l.answered(f)
 	}
-}
-
-// cause is why the connection was cut, where this side has done it.
-func (l *link) cause(err error) error {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.err != nil {
-		return l.err
-	}
-	return err
 }
 
 func (l *link) send(f frame) error {
@@ -97,9 +74,6 @@ func (l *link) start(f frame, timeout time.Duration, done func([]byte, error)) e
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.err != nil {
-		return notDone(l.err)
-	}
 	if len(l.pending) >= l.cfg.Limits.MaxCalls {
 		return notDone(errCalls)
 	}
@@ -192,12 +166,9 @@ func (c *call) expire() {
 		l.silent = now
 	}
 	dead := now.Sub(l.silent) >= l.cfg.SilenceLimit
-	if dead && l.err == nil {
-		l.err = errSilent
-	}
 	l.mu.Unlock()
 	if dead {
-		_ = l.conn.Close()
+		l.out.end(errSilent)
 	}
 	c.done(nil, unknown(errTimeout))
 }
@@ -205,12 +176,8 @@ func (c *call) expire() {
 // fail ends all calls. Those that were not handed to the connection are not
 // done.
 func (l *link) fail(cause error) {
-	l.out.close(cause)
 	sent := l.out.sent()
 	l.mu.Lock()
-	if l.err == nil {
-		l.err = cause
-	}
 	pending := l.pending
 	l.pending = nil
 	l.mu.Unlock()

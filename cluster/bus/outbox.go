@@ -33,7 +33,7 @@ type outbox struct {
 	waiting []byte
 	ifs     []conditional
 	handed  uint64 // bytes that were given to the connection, written or not
-	err     error  // why nothing can be added
+	err     error  // why it ends: nothing can be added
 
 	// The writer's own.
 	spare    []byte
@@ -124,16 +124,36 @@ func (o *outbox) write(b []byte) error {
 	return nil
 }
 
-// close lets nothing more in. What is not handed over is not sent.
-func (o *outbox) close(err error) {
+// pump reads and writes until one of them fails or end is called, and returns
+// the first cause. Then nothing can be added, and what is not handed over is
+// not sent.
+func (o *outbox) pump(read func() error) error {
+	done := make(chan struct{})
+	var writer sync.WaitGroup
+	writer.Go(func() {
+		if err := o.run(done); err != nil {
+			o.end(err)
+		}
+	})
+	o.end(read())
+	close(done)
+	writer.Wait()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.err == nil {
-		o.err = err
-	}
+	return o.err
 }
 
-// sent says how many bytes may have reached the peer, once run has returned.
+// end cuts the connection; the first cause counts.
+func (o *outbox) end(cause error) {
+	o.mu.Lock()
+	if o.err == nil {
+		o.err = cause
+	}
+	o.mu.Unlock()
+	_ = o.conn.Close() // reader and writer see it
+}
+
+// sent says how many bytes may have reached the peer, once pump has returned.
 func (o *outbox) sent() uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
