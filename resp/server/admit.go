@@ -33,19 +33,19 @@ func (s *Server) open(nc net.Conn) {
 func (s *Server) admit(c *conn) Reason {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	tuning := s.tuning.Load()
 	switch {
 	case s.stopping.Err() != nil:
 		return ReasonShutdown
-	case s.admitted >= s.cfg.MaxClients:
+	case s.admitted >= tuning.MaxClients:
 		return ReasonClients
-	case s.cfg.MaxClientsPerAddr > 0 && s.strangers[c.host] >= s.cfg.MaxClientsPerAddr:
+	case tuning.MaxClientsPerAddr > 0 && s.strangers[c.host] >= tuning.MaxClientsPerAddr:
 		return ReasonPerAddr
 	}
 	s.accepted++
 	s.admitted++
-	if c.stranger = s.cfg.MaxClientsPerAddr > 0; c.stranger {
-		s.strangers[c.host]++
-	}
+	c.stranger = true
+	s.strangers[c.host]++
 	s.running.Add(1)
 	return ""
 }

@@ -196,7 +196,7 @@ func TestShutdownBetweenAccepts(t *testing.T) {
 
 // All problems are named at once.
 func TestValidate(t *testing.T) {
-	_, err := server.New(server.Config{IdleTimeout: -1, KeepAlive: -1, MaxClientsPerAddr: -1})
+	_, err := server.New(server.Config{KeepAlive: -1, Tuning: server.Tuning{IdleTimeout: -1, MaxClientsPerAddr: -1}})
 	if err == nil {
 		t.Fatal("no error")
 	}

@@ -20,23 +20,31 @@ type Config struct {
 	Limits   resp.Limits
 	Events   Events
 
+	Tuning
+
+	HandshakeTimeout time.Duration // of TLS
+	KeepAlive        time.Duration // after which a silent TCP peer is probed; 0: as the listener has it
+}
+
+// Tuning is what Tune can change while a Server serves.
+type Tuning struct {
 	MaxClients        int           // connections at once
 	MaxClientsPerAddr int           // of one address, before authentication; 0: no bound
 	IdleTimeout       time.Duration // between what a client sends; 0: none
 	CommandTimeout    time.Duration // from a command's first byte to its last
 	WriteTimeout      time.Duration // for a client to take its replies; up to twice that
-	HandshakeTimeout  time.Duration // of TLS
-	KeepAlive         time.Duration // after which a silent TCP peer is probed; 0: as the listener has it
 }
 
 // DefaultConfig lacks only Handler, Now and Deadline. Idle connections are
 // kept, as Redis does: connection pools are idle most of the time.
 func DefaultConfig() Config {
 	return Config{
-		Limits:           resp.DefaultLimits(),
-		MaxClients:       10_000,
-		CommandTimeout:   10 * time.Second,
-		WriteTimeout:     5 * time.Second,
+		Limits: resp.DefaultLimits(),
+		Tuning: Tuning{
+			MaxClients:     10_000,
+			CommandTimeout: 10 * time.Second,
+			WriteTimeout:   5 * time.Second,
+		},
 		HandshakeTimeout: 5 * time.Second,
 		KeepAlive:        5 * time.Minute, // Redis' own
 	}
@@ -57,28 +65,27 @@ func (c *Config) Validate() error {
 	if err := c.Limits.Validate(); err != nil {
 		errs = append(errs, err)
 	}
-	if c.MaxClients < 1 {
-		errs = append(errs, fmt.Errorf("max clients must be at least 1, got %d", c.MaxClients))
+	return errors.Join(append(errs, c.Tuning.Validate(),
+		atLeast("handshake timeout", c.HandshakeTimeout, 1),
+		atLeast("keep-alive", c.KeepAlive, 0))...)
+}
+
+// Validate reports everything that is out of range.
+func (t *Tuning) Validate() error {
+	return errors.Join(
+		atLeast("max clients", t.MaxClients, 1),
+		atLeast("max clients per address", t.MaxClientsPerAddr, 0),
+		atLeast("idle timeout", t.IdleTimeout, 0),
+		atLeast("command timeout", t.CommandTimeout, 1),
+		atLeast("write timeout", t.WriteTimeout, 1),
+	)
+}
+
+func atLeast[T int | time.Duration](name string, value, least T) error {
+	if value >= least {
+		return nil
 	}
-	if c.MaxClientsPerAddr < 0 {
-		errs = append(errs, fmt.Errorf("max clients per address must not be negative, got %d", c.MaxClientsPerAddr))
-	}
-	for _, t := range []struct {
-		name  string
-		value time.Duration
-		least time.Duration
-	}{
-		{"idle timeout", c.IdleTimeout, 0},
-		{"command timeout", c.CommandTimeout, 1},
-		{"write timeout", c.WriteTimeout, 1},
-		{"handshake timeout", c.HandshakeTimeout, 1},
-		{"keep-alive", c.KeepAlive, 0},
-	} {
-		if t.value < t.least {
-			errs = append(errs, fmt.Errorf("%s must be at least %s, got %s", t.name, t.least, t.value))
-		}
-	}
-	return errors.Join(errs...)
+	return fmt.Errorf("%s must be at least %v, got %v", name, least, value)
 }
 
 // Reason says why a connection was refused or closed. The set is fixed, so it

@@ -22,6 +22,7 @@ type conn struct {
 
 	stranger bool // it counts as one of its host; its own goroutine's once it runs
 	killed   atomic.Bool
+	reads    atomic.Bool // there is no handshake any more
 	read     atomic.Int64
 	written  atomic.Int64
 	lastAt   atomic.Int64 // Unix nanoseconds of the last batch
@@ -74,6 +75,7 @@ func (c *conn) serve() (why Reason) {
 	if !c.handshake() {
 		return ReasonHandshake
 	}
+	c.reads.Store(true)
 	for {
 		if err := c.armRead(); err != nil {
 			return ReasonPeer

@@ -16,7 +16,8 @@ var ErrClosed = errors.New("server closed")
 
 // Server serves connections of any number of listeners.
 type Server struct {
-	cfg Config
+	cfg    Config
+	tuning atomic.Pointer[Tuning] // what counts instead of cfg's
 
 	stopping context.Context // ends when Shutdown is called
 	stop     context.CancelFunc
@@ -47,6 +48,7 @@ func New(cfg Config) (*Server, error) {
 		conns:     make(map[int64]*conn),
 		strangers: make(map[string]int),
 	}
+	s.tuning.Store(&cfg.Tuning)
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	return s, nil
 }
@@ -101,6 +103,27 @@ func (s *Server) untrack(ln net.Listener) {
 	defer s.mu.Unlock()
 	delete(s.listeners, ln)
 	_ = ln.Close() // Shutdown may have closed it
+}
+
+// Tune changes what can change while it serves. Connections that exist stay,
+// also where there are more than MaxClients now; timeouts count for all of
+// them, that of writes from the next one on.
+func (s *Server) Tune(t Tuning) error {
+	if err := t.Validate(); err != nil {
+		return err
+	}
+	s.tuning.Store(&t)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopping.Err() != nil {
+		return nil
+	}
+	for _, c := range s.conns {
+		if c.reads.Load() {
+			c.look()
+		}
+	}
+	return nil
 }
 
 // cutPatience is how long Shutdown waits for connections that were cut.

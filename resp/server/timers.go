@@ -29,13 +29,12 @@ const (
 // server's time, and what ends it then, if anything does; 0: never. A command
 // that has begun to arrive is due at a fixed time: bytes that dribble in do
 // not move it.
-func (c *conn) due() (at int64, why Reason) {
-	cfg := &c.server.cfg
+func (c *conn) due(tuning *Tuning) (at int64, why Reason) {
 	if since, partial := c.session.IncompleteSince(); partial {
-		return since + int64(cfg.CommandTimeout), ReasonCommand
+		return since + int64(tuning.CommandTimeout), ReasonCommand
 	}
-	if cfg.IdleTimeout > 0 {
-		at, why = c.lastAt.Load()+int64(cfg.IdleTimeout), ReasonIdle
+	if tuning.IdleTimeout > 0 {
+		at, why = c.lastAt.Load()+int64(tuning.IdleTimeout), ReasonIdle
 	}
 	if c.timers.rested || c.session.Footprint() <= restAbove {
 		return at, why
@@ -52,10 +51,13 @@ func (c *conn) armRead() error {
 	if t.draining {
 		return nil
 	}
-	if at, _ := c.due(); at != 0 && (t.read == 0 || at < t.read) {
-		t.read = at
-		if err := c.net.SetReadDeadline(c.server.cfg.Deadline(time.Duration(at - c.lastAt.Load()))); err != nil {
-			return err
+	for tuning := (*Tuning)(nil); tuning != c.server.tuning.Load(); { // again if it changes meanwhile
+		tuning = c.server.tuning.Load()
+		if at, _ := c.due(tuning); at != 0 && (t.read == 0 || at < t.read) {
+			t.read = at
+			if err := c.net.SetReadDeadline(c.server.cfg.Deadline(time.Duration(at - c.lastAt.Load()))); err != nil {
+				return err
+			}
 		}
 	}
 	// Last, so that an interrupt that came meanwhile is not undone.
@@ -74,7 +76,8 @@ func (c *conn) expired() Reason {
 		return ReasonShutdown
 	}
 	now := c.server.cfg.Now()
-	at, why := c.due()
+	tuning := c.server.tuning.Load()
+	at, why := c.due(tuning)
 	switch {
 	case at == 0 || now < at:
 	case why != "":
@@ -82,7 +85,7 @@ func (c *conn) expired() Reason {
 	default:
 		c.session.Rest()
 		t.rested = true
-		at, _ = c.due()
+		at, _ = c.due(tuning)
 	}
 	t.read = at
 	var deadline time.Time
@@ -100,10 +103,15 @@ func (c *conn) interrupt() {
 	_ = c.net.SetReadDeadline(c.server.cfg.Deadline(drainRead)) // closed: it looks anyway
 }
 
+// look makes the connection look what is due.
+func (c *conn) look() {
+	_ = c.net.SetReadDeadline(c.server.cfg.Deadline(0)) // closed: it has ended
+}
+
 // armWrite bounds the next write.
 func (c *conn) armWrite(now int64) error {
-	timeout := c.server.cfg.WriteTimeout
-	if c.timers.write-now >= int64(timeout) {
+	timeout := c.server.tuning.Load().WriteTimeout
+	if left := c.timers.write - now; left >= int64(timeout) && left <= 2*int64(timeout) {
 		return nil
 	}
 	c.timers.write = now + 2*int64(timeout)
