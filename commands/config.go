@@ -2,6 +2,7 @@ package commands
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -19,7 +20,7 @@ func configCommand() Command {
 				Reply: "map of names and values", Run: runConfigGet,
 			},
 			{
-				Name: "set", Since: "0.1.0", Summary: "Changes max-memory, slowlog-log-slower-than, slowlog-max-len or latency-monitor-threshold, all that are named or none; others need a restart. A lower max-memory is reached little by little.", Complexity: "O(n) in the settings",
+				Name: "set", Since: "0.1.0", Summary: "Changes settings while the server runs, all that are named or none; configuration.md says which can. Others need a restart, and so does what is to outlive one. A lower max-memory is reached little by little.", Complexity: "O(n) in the settings",
 				Flags: FlagAdmin | FlagLoading | FlagSecret, Keys: noKeys(), Category: CategoryAdmin,
 				Args: []Arg{
 					{Name: "name", Type: TypeString},
@@ -48,9 +49,22 @@ func configCommand() Command {
 	})
 }
 
-// settings are those of the server and of the dispatcher itself.
+// settings are those of the server and of the dispatcher itself, always in the
+// same order.
 func (d *Dispatcher) settings() []Setting {
 	return slices.Concat(d.cfg.Server.Settings(), d.slow.settings(), d.latency.settings())
+}
+
+// RunTimeSetting is one that only CONFIG SET changes.
+type RunTimeSetting struct{ Name, Default, Meaning string }
+
+// RunTimeSettings are those of the dispatcher, which have no flag.
+func RunTimeSettings() []RunTimeSetting {
+	return []RunTimeSetting{
+		{settingSlow, strconv.Itoa(DefaultSlow / 1000), "microseconds after which SLOWLOG keeps a command that is not fast; -1: never"},
+		{settingSlowKept, strconv.Itoa(DefaultSlowKept), "lines that SLOWLOG keeps"},
+		{settingLatency, "0", "milliseconds after which LATENCY notes an event; 0: never"},
+	}
 }
 
 // set changes one setting.
@@ -96,23 +110,29 @@ func runConfigSet(c *Call) error {
 	if len(pairs)%2 != 0 {
 		return errSyntax
 	}
-	before := make(map[string]string, len(pairs)/2)
-	for _, s := range c.d.settings() {
-		before[s.Name] = s.Value
-	}
+	before := c.d.settings()
 	for i := 0; i < len(pairs); i += 2 {
 		if err := c.configure(pairs[i], pairs[i+1], pairs[:i]); err != nil {
-			for ; i > 0; i -= 2 {
-				name := strings.ToLower(string(pairs[i-2]))
-				if _, failed := c.d.set(name, before[name]); failed != nil {
-					return errorf("%s; %s could not be set back: %s", err, name, failed)
-				}
-			}
-			return err
+			return c.d.setBack(before, err)
 		}
 	}
 	c.W.Simple("OK")
 	return nil
+}
+
+// setBack gives settings the values they had, and returns why. It begins with
+// this server's own, which stand last: what Redis has under another name is
+// then as it was, to the nanosecond.
+func (d *Dispatcher) setBack(before []Setting, why error) error {
+	for i, s := range slices.Backward(before) {
+		if d.settings()[i].Value == s.Value {
+			continue
+		}
+		if _, err := d.set(s.Name, s.Value); err != nil {
+			return replyError(replyText(why) + "; " + s.Name + " could not be set back: " + err.Error())
+		}
+	}
+	return why
 }
 
 // configure changes one setting; done are the pairs that were changed before.

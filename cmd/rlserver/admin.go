@@ -49,7 +49,7 @@ func openSideDoor(ctx context.Context, cfg *config, w *watch, users func() *comm
 		return nil, fmt.Errorf("cannot listen on %s (--admin-addr): %w", cfg.adminAddr, err)
 	}
 	if cfg.adminTLS {
-		listener = tlsDoor{tls.NewListener(listener, cfg.certs.serverConfig()), w.httpHandshakeFailed(log)}
+		listener = tlsDoor{tls.NewListener(listener, cfg.certs.serverConfig()), cfg.handshakeTimeout, w.httpHandshakeFailed(log)}
 	}
 	d := &sideDoor{server: server, addr: listener.Addr().String(), done: make(chan struct{})}
 	go func() {

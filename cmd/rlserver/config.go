@@ -19,7 +19,8 @@ import (
 // config is everything an operator can set. Each field is a flag, an
 // environment variable (RLSERVER_ and the name in capitals) and a line
 // `name value` of the file that --config names; the flag wins over the
-// environment, the environment over the file.
+// environment, the environment over the file. Once the server runs, node.mu
+// guards the fields of the tunables.
 type config struct {
 	addr      string
 	tlsAddr   string
@@ -59,7 +60,7 @@ type config struct {
 	maxBatch          int
 
 	logFormat string
-	logLevel  slog.Level
+	logLevel  slog.LevelVar
 
 	version bool
 
@@ -76,6 +77,14 @@ func (c *config) flags() *flag.FlagSet {
 	c.maxBulk = bytesValue(limits.MaxBulk)
 	c.maxQuery = bytesValue(limits.MaxQuery)
 	c.maxOutput = bytesValue(limits.MaxOutput)
+	c.maxClients = sockets.MaxClients
+	c.maxClientsPerAddr = sockets.MaxClientsPerAddr
+	c.handshakeTimeout = sockets.HandshakeTimeout
+	c.idleTimeout = sockets.IdleTimeout
+	c.commandTimeout = sockets.CommandTimeout
+	c.writeTimeout = sockets.WriteTimeout
+	c.drainTimeout = 10 * time.Second
+	c.sweepIdle = time.Minute
 
 	fs := flag.NewFlagSet("rlserver", flag.ContinueOnError)
 	fs.StringVar(&c.addr, "addr", "127.0.0.1:7379", "`address` on which Redis clients are served; empty: none but that of --tls-addr")
@@ -94,21 +103,21 @@ func (c *config) flags() *flag.FlagSet {
 	fs.StringVar(&c.tlsCert, "tls-cert", "", "`file` with the server's certificate and those between it and its authority, in PEM form")
 	fs.StringVar(&c.tlsKey, "tls-key", "", "`file` with the key of the certificate, in PEM form")
 	fs.StringVar(&c.tlsCA, "tls-ca", "", "`file` with the authorities, in PEM form, one of which must have signed each client's certificate; empty: clients need none")
-	fs.DurationVar(&c.handshakeTimeout, "handshake-timeout", sockets.HandshakeTimeout, "`time` in which a client must complete the TLS handshake")
+	fs.Var((*durationValue)(&c.handshakeTimeout), "handshake-timeout", "`time` in which a client must complete the TLS handshake")
 
 	c.cluster.flags(fs)
 
 	fs.Var(&c.maxMemory, "max-memory", "most `bytes` of bucket state, logs included: 64mb, 1gb, ...; when it is full the buckets that forget least make room")
-	fs.DurationVar(&c.sweepIdle, "sweep-idle", time.Minute, "a bucket that is full and has been idle for this `time` is dropped")
+	fs.Var((*durationValue)(&c.sweepIdle), "sweep-idle", "a bucket that is full and has been idle for this `time` is dropped")
 	fs.IntVar(&c.maxKey, "max-key", commands.DefaultMaxKey, "longest key in `bytes`")
 	fs.Int64Var(&c.maxLog, "max-log", limit.DefaultBounds().MaxLog, "largest limit, in `units`, that a sliding-log may have")
 
-	fs.IntVar(&c.maxClients, "max-clients", sockets.MaxClients, "most `connections` at once")
-	fs.IntVar(&c.maxClientsPerAddr, "max-clients-per-addr", sockets.MaxClientsPerAddr, "most `connections` of one address that have not authenticated; 0: no bound")
-	fs.DurationVar(&c.idleTimeout, "idle-timeout", sockets.IdleTimeout, "a connection that asks nothing for this `time` is closed; 0: never")
-	fs.DurationVar(&c.commandTimeout, "command-timeout", sockets.CommandTimeout, "`time` in which a command that has begun to arrive must be complete")
-	fs.DurationVar(&c.writeTimeout, "write-timeout", sockets.WriteTimeout, "`time` in which a client must take its replies")
-	fs.DurationVar(&c.drainTimeout, "drain-timeout", 10*time.Second, "`time` that clients have to finish on SIGTERM")
+	fs.Var((*countValue)(&c.maxClients), "max-clients", "most `connections` at once")
+	fs.Var((*countValue)(&c.maxClientsPerAddr), "max-clients-per-addr", "most `connections` of one address that have not authenticated; 0: no bound")
+	fs.Var((*durationValue)(&c.idleTimeout), "idle-timeout", "a connection that asks nothing for this `time` is closed; 0: never")
+	fs.Var((*durationValue)(&c.commandTimeout), "command-timeout", "`time` in which a command that has begun to arrive must be complete")
+	fs.Var((*durationValue)(&c.writeTimeout), "write-timeout", "`time` in which a client must take its replies")
+	fs.Var((*durationValue)(&c.drainTimeout), "drain-timeout", "`time` that clients have to finish on SIGTERM")
 	fs.IntVar(&c.maxArgs, "max-args", limits.MaxArgs, "most `arguments` of a command")
 	fs.Var(&c.maxBulk, "max-bulk", "longest argument in `bytes`")
 	fs.Var(&c.maxQuery, "max-query", "most `bytes` of a command that is not complete")
@@ -116,20 +125,11 @@ func (c *config) flags() *flag.FlagSet {
 	fs.IntVar(&c.maxBatch, "max-batch", limits.MaxBatch, "most `commands` answered in one write")
 
 	fs.StringVar(&c.logFormat, "log-format", "text", "`format` of the log: text or json")
-	fs.TextVar(&c.logLevel, "log-level", slog.LevelInfo, "least `level` that is logged: debug, info, warn, error")
+	fs.Var(levelValue{&c.logLevel}, "log-level", "least `level` that is logged: debug, info, warn, error")
 
 	fs.String("config", "", "`file` of lines `name value`, named as these flags")
 	fs.BoolVar(&c.version, "version", false, "print the version and exit")
 	return fs
-}
-
-// visit calls f for every setting that may be shown, in the order of names.
-func (c *config) visit(f func(*flag.Flag)) {
-	c.set.VisitAll(func(setting *flag.Flag) {
-		if setting.Name != "version" && setting.Name != "config" {
-			f(setting)
-		}
-	})
 }
 
 // parseConfig reads flags, environment and file. Everything that is wrong is
@@ -175,11 +175,7 @@ func (c *config) sockets(now func() int64) server.Config {
 	sc.Limits.MaxQuery = int(c.maxQuery)
 	sc.Limits.MaxOutput = int(c.maxOutput)
 	sc.Limits.MaxBatch = c.maxBatch
-	sc.MaxClients = c.maxClients
-	sc.MaxClientsPerAddr = c.maxClientsPerAddr
-	sc.IdleTimeout = c.idleTimeout
-	sc.CommandTimeout = c.commandTimeout
-	sc.WriteTimeout = c.writeTimeout
+	sc.Tuning = c.tuning()
 	sc.HandshakeTimeout = c.handshakeTimeout
 	return sc
 }

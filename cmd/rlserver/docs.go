@@ -56,8 +56,13 @@ times are written 500ms, 10s, 5m.
 Two nodes on one machine need two `+"`--addr`"+` and two `+"`--admin-addr`"+`: the second
 would do without its HTTP door, and warn.
 
-| flag | environment | default | meaning |
-|---|---|---|---|
+`+"`CONFIG SET name value`"+` changes those that are marked so while the server runs, under
+the flag's name or Redis', until the next start; `+"`CONFIG GET`"+` shows what counts. The
+others need a restart. Files of secrets and certificates are read again without one:
+[security.md](security.md).
+
+| flag | environment | default | while it runs | meaning |
+|---|---|---|---|---|
 `)
 	var c config
 	var err error
@@ -70,7 +75,30 @@ would do without its HTTP door, and warn.
 		if fallback == "" {
 			fallback = "-"
 		}
-		_, err = fmt.Fprintf(w, "| `--%s` | `%s` | %s | %s |\n", f.Name, environment(f.Name), fallback, usage)
+		_, err = fmt.Fprintf(w, "| `--%s` | `%s` | %s | %s | %s |\n", f.Name, environment(f.Name), fallback, changes(f.Name), usage)
 	})
+	fmt.Fprint(w, `
+`+"`CONFIG SET`"+` alone knows these, of Redis:
+
+| name | default | meaning |
+|---|---|---|
+`)
+	for _, s := range commands.RunTimeSettings() {
+		fmt.Fprintf(w, "| `%s` | %s | %s |\n", s.Name, s.Default, s.Meaning)
+	}
 	return err
+}
+
+// changes says how a flag's setting changes while the server runs.
+func changes(name string) string {
+	for _, t := range tunables() {
+		switch {
+		case t.flag != name:
+		case t.redis != "":
+			return "`CONFIG SET`, also as `" + t.redis + "`"
+		default:
+			return "`CONFIG SET`"
+		}
+	}
+	return "-"
 }

@@ -37,7 +37,7 @@ func socketEvents(log *slog.Logger) server.Events {
 // the words, by its certificate.
 func handshakeError(err error) string {
 	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, os.ErrDeadlineExceeded) {
-		return "it took longer than --handshake-timeout"
+		return "it took too long"
 	}
 	return oneLine(err.Error())
 }

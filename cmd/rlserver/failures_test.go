@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 )
 
 // field is a line of the log's field, as text.
@@ -113,21 +114,48 @@ func TestFailedHandshakes(t *testing.T) {
 			}
 		}
 	}
-	conn, err := net.Dial("tcp", s.tlsAddr)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	if line := s.expectLog(t, "TLS handshake failed"); field(line, "why") != "it took longer than --handshake-timeout" {
-		t.Errorf("silence: logged %v", line)
+	for door, addr := range map[string]string{"TLS handshake failed": s.tlsAddr, "TLS handshake for HTTP failed": s.atHTTP} {
+		conn, err := net.Dial("tcp", addr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		begin := time.Now()
+		if line := s.expectLog(t, door); field(line, "why") != "it took too long" {
+			t.Errorf("silence: logged %v", line)
+		}
+		if took := time.Since(begin); took > 3*time.Second { // HTTP's own patience is 5 s
+			t.Errorf("silence was borne for %s", took)
+		}
 	}
 	client := &http.Client{Transport: &http.Transport{TLSClientConfig: ca.trust(ca.client(t))}, Timeout: patience}
 	defer client.CloseIdleConnections()
 	_, metrics := scrape(t, client, "https://"+s.atHTTP, "", "")
-	for _, want := range []string{`rlserver_tls_handshake_failures_total{door="redis"} 5`, `rlserver_tls_handshake_failures_total{door="http"} 4`} {
+	for _, want := range []string{`rlserver_tls_handshake_failures_total{door="redis"} 5`, `rlserver_tls_handshake_failures_total{door="http"} 5`} {
 		if !strings.Contains(metrics, want+"\n") {
 			t.Errorf("the metrics lack %s", want)
 		}
+	}
+}
+
+// TestPlainHTTPAtTheTLSDoor: who forgot the s of https is told, and nobody else.
+func TestPlainHTTPAtTheTLSDoor(t *testing.T) {
+	s := startServer(t, append(newAuthority(t, "CA").files(t).flags(false), "--admin-tls")...)
+	status, body := scrape(t, http.DefaultClient, "http://"+s.atHTTP, "", "")
+	if status != http.StatusBadRequest || !strings.Contains(body, "HTTPS") {
+		t.Errorf("status %d, %q", status, body)
+	}
+	s.expectLog(t, "TLS handshake for HTTP failed")
+	conn, err := net.Dial("tcp", s.atHTTP)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "AUTH me\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if answer, err := io.ReadAll(conn); strings.Contains(string(answer), "HTTP") {
+		t.Errorf("no HTTP: answered %q, %v", answer, err)
 	}
 }
 

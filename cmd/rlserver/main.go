@@ -41,7 +41,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, hangup 
 		fmt.Fprintf(stdout, "rlserver %s\n", version)
 		return 0
 	}
-	log := openLogs(stderr, cfg.logFormat, cfg.logLevel)
+	log := openLogs(stderr, cfg.logFormat, &cfg.logLevel)
 	err = serve(ctx, cfg, newClock(), hangup, log.Logger)
 	log.close()
 	return report(stderr, err)

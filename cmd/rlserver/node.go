@@ -5,13 +5,13 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"flag"
-	"fmt"
 	"net"
 	"os"
 	"runtime"
 	"runtime/metrics"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 
 	"github.com/rlserver/rlserver/commands"
@@ -29,6 +29,8 @@ type node struct {
 	runID   string
 	started int64 // Unix nanoseconds
 	stop    context.CancelFunc
+
+	mu sync.Mutex // guards the fields of cfg that are tunables
 }
 
 func newNode(cfg *config, store *state.Store, now int64, stop context.CancelFunc) *node {
@@ -40,6 +42,9 @@ func newNode(cfg *config, store *state.Store, now int64, stop context.CancelFunc
 // Describe implements commands.Server.
 func (n *node) Describe() commands.ServerInfo {
 	sockets, buckets := n.sockets.Stats(), n.store.Stats()
+	n.mu.Lock()
+	maxClients := n.cfg.maxClients
+	n.mu.Unlock()
 	user, system := cpuSeconds()
 	return commands.ServerInfo{
 		Version:   version,
@@ -50,7 +55,7 @@ func (n *node) Describe() commands.ServerInfo {
 		PID:       os.Getpid(),
 		StartedAt: n.started,
 
-		Clients: sockets.Clients, MaxClients: int64(n.cfg.maxClients),
+		Clients: sockets.Clients, MaxClients: int64(maxClients),
 		Accepted: sockets.Accepted, Refused: sockets.Refused,
 		BytesRead: sockets.BytesRead, BytesWritten: sockets.BytesWritten,
 		MemoryHeap: heapBytes(), MemoryRSS: rssBytes(),
@@ -76,14 +81,18 @@ func (n *node) Shutdown() { n.stop() }
 // Settings implements commands.Server: the settings of Redis that clients
 // look at, as they are here, and this server's own under their flags' names.
 func (n *node) Settings() []commands.Setting {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.settings()
+}
+
+// settings is for who holds n.mu.
+func (n *node) settings() []commands.Setting {
 	host, port, _ := net.SplitHostPort(n.addr) // as the system writes it
 	all := []commands.Setting{
 		{Name: "save", Value: ""},
 		{Name: "appendonly", Value: "no"},
 		{Name: "databases", Value: "1"},
-		{Name: "timeout", Value: strconv.Itoa(int(n.cfg.idleTimeout.Seconds()))},
-		{Name: "maxclients", Value: strconv.Itoa(n.cfg.maxClients)},
-		{Name: "maxmemory", Value: strconv.FormatInt(n.store.Stats().MaxMemory, 10)},
 		{Name: "maxmemory-policy", Value: "forgets-least"},
 		{Name: "replica-read-only", Value: "yes"},
 		{Name: "slave-read-only", Value: "yes"},
@@ -92,32 +101,10 @@ func (n *node) Settings() []commands.Setting {
 		{Name: "port", Value: port},
 		{Name: "bind", Value: host},
 	}
-	n.cfg.visit(func(f *flag.Flag) {
-		value := f.Value.String()
-		if f.Name == "max-memory" { // it can change at run time
-			current := bytesValue(n.store.Stats().MaxMemory)
-			value = current.String()
-		}
-		all = append(all, commands.Setting{Name: f.Name, Value: value})
-	})
+	add := func(name, value string) { all = append(all, commands.Setting{Name: name, Value: value}) }
+	n.redisSettings(add)
+	n.cfg.visit(func(f *flag.Flag) { add(f.Name, f.Value.String()) })
 	return all
-}
-
-// Set implements commands.Server.
-func (n *node) Set(name, value string) (known bool, err error) {
-	switch name {
-	case "maxmemory", "max-memory":
-		var size bytesValue
-		if err := size.Set(value); err != nil {
-			return true, err
-		}
-		if size < minMemory {
-			return true, fmt.Errorf("must be at least %d bytes", int64(minMemory))
-		}
-		n.store.SetMaxMemory(int64(size))
-		return true, nil
-	}
-	return false, nil
 }
 
 func cpuSeconds() (user, system float64) {

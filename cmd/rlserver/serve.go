@@ -71,8 +71,9 @@ func serve(ctx context.Context, cfg *config, now func() int64, hangup <-chan os.
 	case <-ctx.Done():
 	}
 	watch.serving.Store(false)
-	log.Info("stopping", "drain-timeout", cfg.drainTimeout.String())
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), cfg.drainTimeout)
+	patience := node.drainTimeout()
+	log.Info("stopping", "drain-timeout", patience.String())
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	if err := node.sockets.Shutdown(drain); err != nil {
 		log.Warn("clients were cut", "err", err)

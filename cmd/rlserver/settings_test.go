@@ -63,7 +63,7 @@ func TestEveryMistake(t *testing.T) {
 		"flag provided but not defined: -nosuch",
 		"unexpected argument: word 10 behind rlserver is no flag",
 		"flag needs an argument: -log-level",
-		`invalid value "soon" for RLSERVER_SWEEP_IDLE: parse error`,
+		`invalid value "soon" for RLSERVER_SWEEP_IDLE: want a time such as 1500ms, 1s, 5m or 1h`,
 		`invalid value "many" for ` + file + `: max-key: parse error`,
 		file + ": max-key stands twice",
 		file + `: there is no setting "nosuch"`,

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"sync"
@@ -100,12 +101,13 @@ func (c *certificates) expires() time.Time {
 	return c.current.Load().Certificates[0].Leaf.NotAfter
 }
 
-// tlsDoor is a listener over TLS that tells of handshakes that failed. Its
-// connections make theirs when they are read first.
+// tlsDoor is a listener over TLS for HTTP that tells of handshakes that failed.
+// Its connections make theirs when they are read first.
 type tlsDoor struct {
 	net.Listener
 
-	failed func(addr string, err error)
+	patience time.Duration // for a handshake
+	failed   func(addr string, err error)
 }
 
 // Accept implements net.Listener.
@@ -114,27 +116,47 @@ func (d tlsDoor) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &tlsConn{Conn: conn, failed: d.failed}, nil
+	return &tlsConn{Conn: conn, door: d}, nil
 }
 
 type tlsConn struct {
 	net.Conn
 
-	once   sync.Once
-	failed func(addr string, err error)
+	once sync.Once
+	door tlsDoor
 }
 
 // Read implements net.Conn.
 func (c *tlsConn) Read(b []byte) (int, error) {
-	c.once.Do(func() {
-		secure, ok := c.Conn.(*tls.Conn)
-		if !ok {
-			return
-		}
-		// To read again is to be told the same error.
-		if err := secure.HandshakeContext(context.Background()); err != nil && !errors.Is(err, net.ErrClosed) {
-			c.failed(c.RemoteAddr().String(), err)
-		}
-	})
-	return c.Conn.Read(b)
+	c.once.Do(c.handshake)
+	return c.Conn.Read(b) // which tells again why a handshake failed
+}
+
+func (c *tlsConn) handshake() {
+	secure, ok := c.Conn.(*tls.Conn)
+	if !ok {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), c.door.patience)
+	defer cancel()
+	err := secure.HandshakeContext(ctx)
+	if err == nil || errors.Is(err, net.ErrClosed) {
+		return
+	}
+	c.door.failed(c.RemoteAddr().String(), err)
+	var noTLS tls.RecordHeaderError
+	if errors.As(err, &noTLS) && noTLS.Conn != nil && speaksHTTP(noTLS.RecordHeader) {
+		_, _ = io.WriteString(noTLS.Conn, "HTTP/1.0 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\n\r\n"+
+			"this address speaks HTTPS (--admin-tls)\n") // the client may have gone
+	}
+}
+
+// speaksHTTP says whether a client that does not speak TLS began a request that
+// the side door knows, by its first five bytes.
+func speaksHTTP(began [5]byte) bool {
+	switch string(began[:]) {
+	case "GET /", "HEAD ", "POST ", "PUT /", "DELET", "OPTIO":
+		return true
+	}
+	return false
 }
