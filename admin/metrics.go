@@ -188,7 +188,7 @@ func metrics() []metric {
 		},
 		{
 			name: "rlserver_tls_handshake_failures_total", kind: counter,
-			help:   "TLS handshakes that failed or took longer than --handshake-timeout. The log has reasons and addresses.",
+			help:   "TLS handshakes that failed or took too long. The log has reasons and addresses.",
 			labels: []label{{"door", "`redis`, `http`"}},
 			read:   byName(func(r *reading) []Count { return r.HandshakeFailures }),
 		},
