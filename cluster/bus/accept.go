@@ -156,7 +156,6 @@ func (b *Bus) greet(raw net.Conn) (*Conn, error) {
 	credentials := b.cfg.Credentials()
 	sec := tls.Server(meter, credentials.server)
 	if err := sec.Handshake(); err != nil {
-		linger(meter)
 		return nil, handshakeError(err)
 	}
 	role, err := credentials.accepts(sec.ConnectionState())
@@ -245,14 +244,4 @@ func handshakeError(err error) error {
 		return fmt.Errorf("%w: %w", ErrRefusedTLS, err)
 	}
 	return err
-}
-
-// linger lets a peer read the alert that ended its handshake: a connection that
-// is closed with bytes unread is reset, and the alert may be lost. It takes no
-// longer than the handshake may.
-func linger(c *bounded) {
-	half, ok := c.Conn.(interface{ CloseWrite() error })
-	if ok && half.CloseWrite() == nil {
-		_, _ = io.Copy(io.Discard, c) // until it closes, or its time or its bytes are up
-	}
 }

@@ -191,6 +191,23 @@ func TestGatewayListens(t *testing.T) {
 	}
 }
 
+// Chains are checked at the time that was handed in.
+func TestCertificateClock(t *testing.T) {
+	ca := newAuthority(t)
+	cert, key := ca.issue(t, memberCert())
+	later, err := FromPEM(cert, key, ca.pem, func() time.Time { return time.Now().Add(2 * time.Hour) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, b := start(t, with(later)), start(t, with(ca.credentials(t, memberCert())))
+	if _, err := b.Dial(t.Context(), Target{Addr: a.addr}, LaneRaft); !errors.Is(err, ErrRefusedTLS) {
+		t.Errorf("dialed by whoever is expired: got %v, want %v", err, ErrRefusedTLS)
+	}
+	if _, err := a.Dial(t.Context(), Target{Addr: b.addr}, LaneRaft); !errors.Is(err, ErrStranger) {
+		t.Errorf("dialing whoever is expired: got %v, want %v", err, ErrStranger)
+	}
+}
+
 func TestFromPEM(t *testing.T) {
 	ca := newAuthority(t)
 	cert, key := ca.issue(t, memberCert())

@@ -318,6 +318,55 @@ func TestBackoff(t *testing.T) {
 	})
 }
 
+// An attempt that takes long to fail is not a connection that was good.
+func TestBackoffAfterSlowAttempts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		attempts := make(chan time.Time)
+		b := other(t, func(c *Config) {
+			c.Dial = func(ctx context.Context, _ string) (net.Conn, error) {
+				attempts <- time.Now()
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+		})
+		calls := client(t, b, b, LaneDecide)
+		last := <-attempts
+		for _, pause := range []time.Duration{10, 20, 40} {
+			at := <-attempts
+			if got, want := at.Sub(last), 5*time.Second+pause*time.Millisecond; got != want {
+				t.Errorf("the next attempt came after %s, want %s", got, want)
+			}
+			last = at
+		}
+		calls.Close()
+	})
+}
+
+// A timer that fires while the answer is taken finishes nothing, and its call
+// is not used again.
+func TestTimerRaces(t *testing.T) {
+	a, b := start(t), other(t)
+	dialed, _ := pair(t, b, a, a.listen(t, LaneDecide))
+	cfg := DefaultClientConfig()
+	l := newLink(dialed, &cfg)
+	finished := 0
+	for id := range uint32(20) {
+		if err := l.start(frame{}, time.Hour, func([]byte, error) { finished++ }); err != nil {
+			t.Fatal(err)
+		}
+		c := l.pending[id+1]
+		c.timer.Stop() // as if it had fired
+		l.answered(frame{id: id + 1, kind: answerReply})
+		c.expire()
+		if again := l.calls.Get(); again != nil {
+			t.Fatal("a call whose timer runs is used again")
+		}
+	}
+	if finished != 20 {
+		t.Errorf("20 calls finished %d times", finished)
+	}
+}
+
 // A Client that is closed fails what it has, and whatever is asked of it.
 func TestClientClose(t *testing.T) {
 	answers, calls := connect(t)

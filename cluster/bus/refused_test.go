@@ -46,6 +46,34 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// A listener that has the key and does not speak the protocol is of another
+// service.
+func TestListenerWithoutProtocol(t *testing.T) {
+	for name, c := range map[string]*Credentials{
+		"secret":      fromSecrets(t),
+		"certificate": newAuthority(t).credentials(t, memberCert()),
+	} {
+		t.Run(name, func(t *testing.T) {
+			cfg := c.server.Clone()
+			cfg.GetConfigForClient, cfg.NextProtos, cfg.VerifyConnection = nil, nil, nil
+			ln, err := tls.Listen("tcp", "127.0.0.1:0", cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer ln.Close()
+			said := make(chan error, 1)
+			go func() { said <- answerOnce(ln, "") }()
+			_, err = other(t, with(c)).Dial(t.Context(), Target{Addr: ln.Addr().String()}, LaneRaft)
+			if !errors.Is(err, ErrStranger) {
+				t.Errorf("got %v, want %v", err, ErrStranger)
+			}
+			if err := next(t, said); err == nil {
+				t.Error("it was greeted")
+			}
+		})
+	}
+}
+
 // answerOnce reads one greeting and answers with bytes.
 func answerOnce(ln net.Listener, answer string) error {
 	c, err := ln.Accept()
