@@ -20,6 +20,10 @@ func clientCommand() Command {
 		c.Category = CategoryAdmin
 		return c
 	}
+	unpaused := func(c Command) Command {
+		c.Flags |= FlagUnpaused
+		return c
+	}
 	onOff := Arg{Name: "on", Type: TypeOneOf, Choices: []string{"ON", "OFF"}}
 	words := Arg{Name: "option", Type: TypeString, Optional: true, Multiple: true}
 	return withHelp(Command{
@@ -39,9 +43,13 @@ func clientCommand() Command {
 				Arg{Name: "id", Type: TypeInteger, Token: "ID", Optional: true, Multiple: true})),
 			admin(sub("kill", "Cuts the connection of an address, or those that match ID n, ADDR a, LADDR a, USER u, TYPE t and MAXAGE seconds; this one only with SKIPME no.",
 				all, "OK with an address alone, else how many", runClientKill, Arg{Name: "filter", Type: TypeString, Multiple: true})),
-			admin(sub("pause", "Answers an error: clients cannot be paused. Stop the node instead, or its clients.", one, "error", runClientPause,
-				Arg{Name: "timeout", Type: TypeInteger}, words)),
-			admin(sub("unpause", "Answers OK: no client is paused.", one, "OK", runOK)),
+			admin(sub("pause", "Makes the commands of all clients wait for so many milliseconds, with WRITE those that may change a bucket.", one, "OK", runClientPause,
+				Arg{Name: "timeout", Type: TypeInteger},
+				Arg{Name: "mode", Type: TypeOneOf, Choices: []string{"WRITE", "ALL"}, Optional: true})),
+			unpaused(admin(sub("unpause", "Ends a pause; it does not wait for it itself.", all, "OK", runClientUnpause))),
+			admin(sub("unblock", "Answers 0: no client is blocked.", one, "integer", runClientUnblock,
+				Arg{Name: "client-id", Type: TypeInteger},
+				Arg{Name: "reason", Type: TypeOneOf, Choices: []string{"TIMEOUT", "ERROR"}, Optional: true})),
 			sub("reply", "Says which replies are sent.", one, "OK, or nothing", runClientReply,
 				Arg{Name: "mode", Type: TypeOneOf, Choices: []string{"ON", "OFF", "SKIP"}}),
 			sub("tracking", "Accepted for clients that insist on it, with BCAST, OPTIN, OPTOUT and NOLOOP; nothing is ever invalidated.", one, "OK",
@@ -137,15 +145,6 @@ func runClientReply(c *Call) error {
 	default:
 		return errSyntax
 	}
-	return nil
-}
-
-func runClientPause(*Call) error {
-	return errorf("CLIENT PAUSE is not supported: a decision that waits would be late; drain the node instead")
-}
-
-func runOK(c *Call) error {
-	c.W.Simple("OK")
 	return nil
 }
 

@@ -72,6 +72,7 @@ const (
 	FlagSubscriber                  // a subscriber that speaks RESP2 may send it
 	FlagSecret                      // its words may be secrets
 	FlagDelete                      // makes the keys it names as new
+	FlagUnpaused                    // does not wait while clients are paused
 	FlagNames                       // its key is a name, so that clients can route the command: any node takes it
 )
 

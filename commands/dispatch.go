@@ -15,10 +15,11 @@ type Config struct {
 	Buckets   Buckets
 	Ownership Ownership
 	Server    Server
-	Users     func() *Users // who may come in now
-	Clock     func() int64  // Unix nanoseconds; times commands
-	Bounds    limit.Bounds  // of the rules callers may ask for
-	MaxKey    int           // bytes of a key
+	Users     func() *Users                // who may come in now
+	Clock     func() int64                 // Unix nanoseconds; times commands
+	After     func(nanos int64, do func()) // calls do, once so much time has gone by
+	Bounds    limit.Bounds                 // of the rules callers may ask for
+	MaxKey    int                          // bytes of a key
 
 	// A server without policies leaves these nil, and one that is alone the
 	// Cluster; commands that need them say so.
@@ -66,6 +67,9 @@ func (c *Config) Validate() error {
 	if c.Clock == nil {
 		errs = append(errs, errors.New("commands: no clock"))
 	}
+	if c.After == nil {
+		errs = append(errs, errors.New("commands: no timer"))
+	}
 	if (c.Policies == nil) != (c.PolicyBuckets == nil) {
 		errs = append(errs, errors.New("commands: policies without buckets, or buckets without policies"))
 	}
@@ -89,6 +93,7 @@ type Dispatcher struct {
 	rate    rate
 	slow    slowlog
 	latency latencyMonitor
+	pause   pause
 	counts  policyCounts
 }
 
@@ -116,6 +121,7 @@ type Call struct {
 	channels []string // subscribed to
 	tracking tracking
 	slots    []uint16    // of the keys that MULTI queued
+	writes   bool        // a command that MULTI queued may change a bucket
 	held     Held        // those slots, while EXEC runs; else nil
 	within   PolicyKeyed // policies' buckets for who holds them; nil if nobody does
 	check    *check      // what RL.CHECK works with; made by the first
@@ -192,7 +198,12 @@ func (d *Dispatcher) Command(s *resp.Session, w *resp.Writer, args [][]byte, now
 		c.reject(e, err)
 		return
 	}
+	if c.paused(e) {
+		s.Wait(d.postpone(args))
+		return
+	}
 	if s.InMulti() && e.Flags&FlagNoQueue == 0 {
+		c.writes = c.writes || e.Flags&FlagWrite != 0
 		for _, key := range e.bucketKeys(args) {
 			c.slots = append(c.slots, d.cfg.Ownership.Slot(key))
 		}

@@ -15,9 +15,11 @@ func (e replyError) Error() string { return string(e) }
 
 // Redis' own texts, word for word: clients match on them.
 const (
-	errSyntax     = replyError("ERR syntax error")
-	errNotInteger = replyError("ERR value is not an integer or out of range")
-	errNotInt32   = replyError("ERR value is out of range, value must between -2147483648 and 2147483647")
+	errSyntax          = replyError("ERR syntax error")
+	errNotInteger      = replyError("ERR value is not an integer or out of range")
+	errTimeout         = replyError("ERR timeout is not an integer or out of range")
+	errTimeoutNegative = replyError("ERR timeout is negative")
+	errNotInt32        = replyError("ERR value is out of range, value must between -2147483648 and 2147483647")
 )
 
 // bound is one that an operator chose. Who asks for more is counted.

@@ -54,6 +54,7 @@ func (w *world) fuzzOne(t *testing.T, words [][]byte) {
 		frame = fmt.Appendf(frame, "$%d\r\n%s\r\n", len(word), word)
 	}
 	before := w.fingerprint(words)
+	defer w.handler.Unpause() // it may be CLIENT PAUSE
 	reply, status := w.send(frame)
 	if len(reply) > 0 && reply[0] == '-' && w.fingerprint(words) != before {
 		t.Fatalf("%q changed something, and is answered by %q", words, reply)

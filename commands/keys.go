@@ -97,14 +97,30 @@ func typeCommand() Command {
 const typeName = "ratelimit"
 
 func ttlCommand() Command {
-	return lifetimeCommand("ttl", "Tells in how many seconds, rounded up, the key will be full and so as new.", second)
+	return lifetimeCommand("ttl", "Tells in how many seconds, rounded up, the key will be full and so as new.",
+		func(_ *Call, ns int64) int64 { return roundUp(ns, second) })
 }
 
 func pttlCommand() Command {
-	return lifetimeCommand("pttl", "Tells in how many milliseconds, rounded up, the key will be full and so as new.", millisecond)
+	return lifetimeCommand("pttl", "Tells in how many milliseconds, rounded up, the key will be full and so as new.",
+		func(_ *Call, ns int64) int64 { return roundUp(ns, millisecond) })
 }
 
-func lifetimeCommand(name, summary string, unit int64) Command {
+func expiretimeCommand() Command {
+	return fulltimeCommand("expiretime", "Tells at which Unix second, rounded up, the key will be full and so as new.", second)
+}
+
+func pexpiretimeCommand() Command {
+	return fulltimeCommand("pexpiretime", "Tells at which Unix millisecond, rounded up, the key will be full and so as new.", millisecond)
+}
+
+func fulltimeCommand(name, summary string, unit int64) Command {
+	return lifetimeCommand(name, summary, func(c *Call, ns int64) int64 { return roundUp(c.Now+ns, unit) })
+}
+
+func roundUp(ns, unit int64) int64 { return (ns-1)/unit + 1 }
+
+func lifetimeCommand(name, summary string, show func(c *Call, ns int64) int64) Command {
 	return Command{
 		Name: name, Group: GroupGeneric, Since: "0.1.0",
 		Summary:    summary,
@@ -120,7 +136,7 @@ func lifetimeCommand(name, summary string, unit int64) Command {
 			case !found:
 				c.W.Int(-2)
 			default:
-				c.W.Int((ns-1)/unit + 1)
+				c.W.Int(show(c, ns))
 			}
 			return nil
 		},

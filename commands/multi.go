@@ -9,7 +9,7 @@ func multiCommand() Command {
 	return transactionCommand("multi", "Begins a transaction: what follows is queued until EXEC.", "OK",
 		func(c *Call) error {
 			if !c.S.InMulti() {
-				c.slots = nil
+				c.slots, c.writes = nil, false
 			}
 			c.S.Multi(c.W)
 			return nil

@@ -44,50 +44,6 @@ func objectCommand() Command {
 	})
 }
 
-// MEMORY USAGE key [SAMPLES n]
-func memoryCommand() Command {
-	return withHelp(Command{
-		Name: "memory", Group: GroupGeneric, Since: "0.1.0",
-		Summary: "Describes what keys cost.", Complexity: "O(log n) in the keys of one slot",
-		Flags: FlagReadOnly, Keys: noKeys(), Category: CategoryRead,
-		Sub: []Command{{
-			Name: "usage", Since: "0.1.0", Summary: "Tells how many bytes the key's bucket is accounted with.",
-			Complexity: "O(log n) in the keys of one slot",
-			Flags:      FlagReadOnly, Keys: Keys{2, 2, 1}, Category: CategoryRead,
-			Args: []Arg{
-				{Name: "key", Type: TypeKey},
-				{Name: "count", Type: TypeInteger, Token: "SAMPLES", Optional: true},
-			},
-			Reply: "integer, or null",
-			Run:   runMemoryUsage,
-		}},
-	})
-}
-
-func runMemoryUsage(c *Call) error {
-	for options := c.Args[3:]; len(options) > 0; options = options[2:] {
-		if len(options) < 2 || !equalFold(options[0], "SAMPLES") {
-			return errSyntax
-		}
-		switch n, ok := parseInt(options[1]); {
-		case !ok:
-			return errNotInteger
-		case n < 0:
-			return errSyntax
-		}
-	}
-	info, found, err := c.inspect(2)
-	switch {
-	case err != nil:
-		return err
-	case !found:
-		c.W.Null()
-	default:
-		c.W.Int(info.Bytes)
-	}
-	return nil
-}
-
 // inspect describes the bucket of the key at a place of the arguments.
 func (c *Call) inspect(place int) (info BucketInfo, found bool, err error) {
 	r := reader{args: c.Args, next: place, maxKey: c.d.cfg.MaxKey}

@@ -168,7 +168,7 @@ func (r *reader) algorithm() limit.Algorithm {
 	}
 	a, err := limit.ParseAlgorithm(word)
 	if err != nil {
-		r.err = err
+		r.fail("%s, got %s", err, quote(word))
 	}
 	return a
 }

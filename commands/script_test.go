@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,8 +27,8 @@ const start = int64(20_000) * 24 * 3600 * 1_000_000_000
 // world is a server without sockets, whose clock only moves when told.
 type world struct {
 	now     int64
-	clock   int64 // moves by took each time it is read
-	took    int64 // how long commands take that are timed
+	clock   atomic.Int64 // moves by took each time it is read
+	took    int64        // how long commands take that are timed
 	store   *state.Store
 	owner   *owner
 	server  *fakeServer
@@ -37,6 +38,27 @@ type world struct {
 	handler *commands.Dispatcher
 	limits  resp.Limits
 	session *resp.Session
+	timers  []timer
+}
+
+// timer is what Config.After was told.
+type timer struct {
+	at int64
+	do func()
+}
+
+// advance moves the clock, and calls what is due.
+func (w *world) advance(nanos int64) {
+	w.now += nanos
+	due := w.timers
+	w.timers = nil
+	for _, t := range due {
+		if t.at <= w.now {
+			t.do()
+		} else {
+			w.timers = append(w.timers, t)
+		}
+	}
 }
 
 func newWorld(tb testing.TB) *world {
@@ -66,14 +88,12 @@ func newWorld(tb testing.TB) *world {
 
 func (w *world) config() commands.Config {
 	return commands.Config{
-		Buckets:   buckets{w.store},
-		Ownership: w.owner,
-		Server:    w.server,
-		Users:     func() *commands.Users { return w.users },
-		Clock: func() int64 {
-			w.clock += w.took
-			return w.clock
-		},
+		Buckets:       buckets{w.store},
+		Ownership:     w.owner,
+		Server:        w.server,
+		Users:         func() *commands.Users { return w.users },
+		Clock:         func() int64 { return w.clock.Add(w.took) },
+		After:         func(nanos int64, do func()) { w.timers = append(w.timers, timer{w.now + nanos, do}) },
 		Bounds:        limit.DefaultBounds(),
 		MaxKey:        commands.DefaultMaxKey,
 		Policies:      w.rules,
@@ -287,7 +307,7 @@ func (w *world) steer(t *testing.T, words []string) {
 	slotOf := func(key string) map[uint16]bool { return map[uint16]bool{state.Slot([]byte(key)): true} }
 	switch words[0] {
 	case "advance":
-		w.now += duration(t, words[1])
+		w.advance(duration(t, words[1]))
 	case "took":
 		w.took = duration(t, words[1])
 	case "acl":
@@ -356,6 +376,9 @@ func showOne(b []byte) (text string, rest []byte, err error) {
 		return body, rest, nil
 	case '-':
 		return "(error) " + body, rest, nil
+	case ',':
+		_, err := strconv.ParseFloat(body, 64)
+		return "," + body, rest, err
 	case ':':
 		_, err := strconv.ParseInt(body, 10, 64)
 		return body, rest, err

@@ -32,9 +32,9 @@ func waitCommand() Command {
 			case !ok:
 				return errNotInteger
 			case !okTimeout:
-				return replyError("ERR timeout is not an integer or out of range")
+				return errTimeout
 			case timeout < 0:
-				return replyError("ERR timeout is negative")
+				return errTimeoutNegative
 			}
 			c.W.Int(0)
 			return nil

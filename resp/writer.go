@@ -73,6 +73,19 @@ func (w *Writer) NullArray() {
 	w.buf = append(w.buf, "*-1\r\n"...)
 }
 
+// Double writes a number that may be no integer, in RESP2 a bulk string.
+func (w *Writer) Double(f float64) {
+	const longest = 24 // -1.7976931348623157e+308
+	text := strconv.AppendFloat(make([]byte, 0, longest), f, 'g', -1, 64)
+	if w.proto != 3 {
+		w.Bulk(text)
+		return
+	}
+	w.buf = append(w.buf, ',')
+	w.buf = append(w.buf, text...)
+	w.buf = append(w.buf, '\r', '\n')
+}
+
 // Array opens an array of n replies.
 func (w *Writer) Array(n int) { w.buf = redcon.AppendArray(w.buf, n) }
 

@@ -30,6 +30,10 @@ func TestWriter(t *testing.T) {
 		{"set", func(w *resp.Writer) { w.Set(3) }, "*3\r\n", "~3\r\n"},
 		{"push", func(w *resp.Writer) { w.Push(3) }, "*3\r\n", ">3\r\n"},
 		{"verbatim", func(w *resp.Writer) { w.Verbatim("a\r\nb") }, "$4\r\na\r\nb\r\n", "=8\r\ntxt:a\r\nb\r\n"},
+		{
+			"double", func(w *resp.Writer) { w.Double(1.5); w.Double(0); w.Double(-100) },
+			"$3\r\n1.5\r\n$1\r\n0\r\n$4\r\n-100\r\n", ",1.5\r\n,0\r\n,-100\r\n",
+		},
 		{"raw", func(w *resp.Writer) { w.Raw([]byte("+OK\r\n")) }, "+OK\r\n", ""},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -32,6 +32,7 @@ func serve(ctx context.Context, cfg *config, now func() int64, hangup <-chan os.
 		Server:    node,
 		Users:     access.users,
 		Clock:     now,
+		After:     func(nanos int64, do func()) { time.AfterFunc(time.Duration(nanos), do) },
 		Bounds:    limit.Bounds{MaxLog: cfg.maxLog},
 		MaxKey:    cfg.maxKey,
 		Events:    watch.commandEvents(log),
@@ -71,6 +72,7 @@ func serve(ctx context.Context, cfg *config, now func() int64, hangup <-chan os.
 	case <-ctx.Done():
 	}
 	watch.serving.Store(false)
+	dispatcher.Unpause()
 	patience := node.drainTimeout()
 	log.Info("stopping", "drain-timeout", patience.String())
 	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
