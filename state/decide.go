@@ -2,14 +2,22 @@ package state
 
 import "github.com/rlserver/rlserver/limit"
 
-// question is one call of Decide.
+// question is one call of Decide, or one part of DecideAll.
 type question struct {
-	key  []byte
-	hash uint64
-	spec limit.Spec
-	req  limit.Request
-	now  int64
-	by   *Held // who asks, if it holds the slot
+	address
+	spec   limit.Spec
+	req    limit.Request
+	now    int64
+	by     *Held // who asks, if it holds the slot
+	strict bool
+}
+
+// flags are those of an entry that is made for the question.
+func (q *question) flags() uint32 {
+	if q.strict {
+		return q.space | strictFlag
+	}
+	return q.space
 }
 
 // takes reports whether an admitted request takes units.
@@ -28,8 +36,8 @@ func (s *Store) ask(by *Held, key []byte, spec limit.Spec, req limit.Request, no
 	h := s.hash(key)
 	// The shortcut comes first: its cache misses and the slot's then overlap.
 	near := s.shortcuts.find(h, key)
-	q := question{key: key, hash: h, spec: spec, req: req, now: now, by: by}
-	d, err := s.decide(&s.slots[Slot(key)], &q, near)
+	q := question{address: address{slot: &s.slots[Slot(key)], hash: h, key: key}, spec: spec, req: req, now: now, by: by}
+	d, err := s.decide(&q, near)
 	if err != nil {
 		s.counters.noRoom.Add(1)
 		return limit.Decision{}, err
@@ -41,16 +49,12 @@ func (s *Store) ask(by *Held, key []byte, spec limit.Spec, req limit.Request, no
 }
 
 // decide decides. near is an entry of the key that may be gone, or nil.
-func (s *Store) decide(sl *slot, q *question, near *entry) (limit.Decision, error) {
+func (s *Store) decide(q *question, near *entry) (limit.Decision, error) {
+	sl := q.slot
 	room := int64(0) // bytes reserved for a new key
 	for {
 		sl.lockFor(q.by)
-		e := near
-		if e == nil || e.gone() {
-			if e = sl.find(q.hash, q.key); e != nil {
-				s.shortcuts.put(q.hash, e)
-			}
-		}
+		e := s.found(q, near)
 		if e != nil {
 			d, grown, err := s.decideKnown(e, q)
 			sl.mu.Unlock()
@@ -58,7 +62,7 @@ func (s *Store) decide(sl *slot, q *question, near *entry) (limit.Decision, erro
 			s.grow(grown, q.now, asker{sl, q.hash})
 			return d, err
 		}
-		d, need, err := s.decideNew(sl, q, room)
+		d, need, err := s.decideNew(q, room)
 		sl.mu.Unlock()
 		if err != nil || need <= room {
 			return d, err
@@ -66,17 +70,50 @@ func (s *Store) decide(sl *slot, q *question, near *entry) (limit.Decision, erro
 		// Room is made without the lock, so all is looked up again after it.
 		if need > s.memory.ceiling.Load() || !s.makeRoom(need-room, q.now, asker{sl, q.hash}) {
 			s.memory.settle(-room)
-			return d, ErrNoRoom
+			return noRoom(q)
 		}
 		room = need
 	}
 }
 
+// found returns the bucket of a question, or nil. near is an entry of the key
+// that may be gone, or nil. The slot is locked.
+func (s *Store) found(q *question, near *entry) *entry {
+	if near != nil && !near.gone() && near.spec&policyFlag == q.space {
+		return near
+	}
+	e := q.slot.find(&q.address)
+	if e != nil {
+		s.shortcuts.put(q.hash, e)
+	}
+	return e
+}
+
+// noRoom is what a question gets for which no room could be made. What must
+// never be admitted twice is denied, as if others had spent it: a little later
+// there may be room.
+func noRoom(q *question) (limit.Decision, error) {
+	if !q.strict {
+		return limit.Decision{}, ErrNoRoom
+	}
+	const soon = 100 // ms
+	return limit.Decision{Limit: q.spec.Capacity(), WaitMS: soon, ResetMS: soon}, nil
+}
+
+// fresh is the bucket of a key that has none: full, but for a strict one whose
+// counts may have been lost.
+func (q *question) fresh() limit.Bucket {
+	if q.strict && q.slot.lossAt != 0 {
+		return limit.Spent(q.spec, q.slot.lossAt)
+	}
+	return limit.Bucket{}
+}
+
 // decideNew decides for a key without a bucket and makes one if units were
 // taken. If that needs more than the room that is reserved and no more can be
 // had, it says how much and does nothing. Otherwise the room is settled.
-func (s *Store) decideNew(sl *slot, q *question, room int64) (d limit.Decision, need int64, err error) {
-	var b limit.Bucket
+func (s *Store) decideNew(q *question, room int64) (d limit.Decision, need int64, err error) {
+	b := q.fresh()
 	d, taken := limit.Decide(q.spec, q.spec, &b, q.now, q.req)
 	if !taken {
 		s.memory.settle(-room)
@@ -99,12 +136,17 @@ func (s *Store) decideNew(sl *slot, q *question, room int64) (d limit.Decision, 
 		size += specBytes
 	}
 	s.memory.settle(size - room)
-	e := newEntry(q.key)
-	e.spec, e.seen = id, steps(q.now)
-	e.put(&b)
-	sl.insert(q.hash, e)
-	s.keys.Add(1)
+	s.enter(q, id, &b)
 	return d, 0, nil
+}
+
+// enter makes the entry of a question's bucket, whose spec was acquired as id.
+func (s *Store) enter(q *question, id uint32, b *limit.Bucket) {
+	e := newEntry(q.key)
+	e.spec, e.seen = id|q.flags(), steps(q.now)
+	e.put(b)
+	q.slot.insert(q.hash, e)
+	s.held(q.space != 0).Add(1)
 }
 
 // decideKnown decides for a key that has a bucket. grown is by how many bytes
@@ -142,7 +184,7 @@ func (s *Store) decideChanged(e *entry, stored limit.Spec, q *question) (d limit
 	if s.specs.release(e.spec) {
 		grown -= specBytes
 	}
-	e.spec = id
+	e.spec = id | q.flags()
 	s.counters.conversions.Add(1)
 	return d, grown, nil
 }
@@ -168,6 +210,7 @@ func (s *Store) charge(e *entry, stored limit.Spec, q *question) (d limit.Decisi
 	grown = stateBytes(&b) - before
 	e.put(&b)
 	e.seen = steps(q.now)
+	e.spec = e.spec&^flags | q.flags()
 	return d, grown, nil
 }
 

@@ -12,7 +12,7 @@ import (
 type entry struct {
 	key  string
 	a, b int64  // limit.Bucket's A and B
-	spec uint32 // id in the table of specs, or goneSpec
+	spec uint32 // id in the table of specs and the flags below, or goneSpec
 	seen uint32 // the step of the last admission, see steps
 	ext  *extra // nil for nearly all
 }
@@ -24,10 +24,28 @@ type extra struct {
 	next *entry     // another key with the same 64-bit hash
 }
 
+// The flags of an entry stand in the bits of spec that no id needs.
+const (
+	policyFlag = 1 << 31 // it is a policy's bucket, none of RL.ALLOW's keys
+	strictFlag = 1 << 30 // it must never be forgotten while it has debt
+	flags      = policyFlag | strictFlag
+)
+
 // goneSpec marks an entry that was deleted. Nobody writes to it any more.
 const goneSpec = math.MaxUint32
 
 func (e *entry) gone() bool { return e.spec == goneSpec }
+
+// policy says whether e is a policy's bucket.
+func (e *entry) policy() bool { return e.spec&policyFlag != 0 }
+
+// strict says whether e must not be forgotten while it has debt.
+func (e *entry) strict() bool { return e.spec&strictFlag != 0 }
+
+// is says whether e is what an address names; its hash is known to fit.
+func (e *entry) is(at *address) bool {
+	return e.spec&policyFlag == at.space && e.key == string(at.key)
+}
 
 // bucket is the entry's state in the form the algorithms take.
 func (e *entry) bucket() limit.Bucket {

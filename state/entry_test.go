@@ -14,7 +14,7 @@ func TestSizes(t *testing.T) {
 	for name, size := range map[string]struct{ got, want uintptr }{
 		"entry":        {unsafe.Sizeof(entry{}), entryBytes},
 		"extra":        {unsafe.Sizeof(extra{}), extraBytes},
-		"slot":         {unsafe.Sizeof(slot{}), 88},
+		"slot":         {unsafe.Sizeof(slot{}), 104},
 		"shortcutLine": {unsafe.Sizeof(shortcutLine{}), 64},
 		"cells":        {unsafe.Sizeof([sketchCells]cell{}), 64},
 		"topShard":     {unsafe.Sizeof(topShard{}), 64},

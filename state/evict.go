@@ -2,6 +2,7 @@ package state
 
 import (
 	"math/bits"
+	"sync/atomic"
 
 	"github.com/rlserver/rlserver/limit"
 )
@@ -19,6 +20,7 @@ import (
 const (
 	sampleKeys    = 16 // entries that are compared
 	samplePerSlot = 4  // of them from one slot
+	lookPerSlot   = 64 // entries that are looked at for them: strict ones may be in the way
 )
 
 // asker is the request for which room is made: its bucket is not evicted.
@@ -109,18 +111,23 @@ func (s *Store) sample(sl *slot, now int64, by asker, best *candidate) (sampled,
 	if sl.keys == 0 {
 		return 0, 0
 	}
+	looked := 0
 	gather := func(h uint64, e *entry) bool {
 		for ; e != nil && sampled < len(found); e = e.next() {
-			if sl != by.slot || h != by.hash {
-				found[sampled] = candidate{sl, h, e, s.forgets(e, now)}
+			looked++
+			if sl == by.slot && h == by.hash {
+				continue
+			}
+			if forgets := s.forgets(e, now); forgets == 0 || !e.strict() {
+				found[sampled] = candidate{sl, h, e, forgets}
 				sampled++
 			}
 		}
-		return sampled < len(found)
+		return sampled < len(found) && looked < lookPerSlot
 	}
 	pivot := s.rand()
 	sl.tree.Ascend(pivot, gather)
-	if sampled < len(found) && sampled < int(sl.keys) {
+	if sampled < len(found) && looked < min(int(sl.keys), lookPerSlot) {
 		sl.tree.Scan(func(h uint64, e *entry) bool { return h < pivot && gather(h, e) })
 	}
 	for _, c := range found[:sampled] {
@@ -153,9 +160,18 @@ func (s *Store) drop(sl *slot, h uint64, e *entry) {
 	if s.specs.release(e.spec) {
 		freed += specBytes
 	}
+	policy := e.policy()
 	sl.remove(h, e)
 	e.spec = goneSpec
 	s.shortcuts.drop(h, e)
 	s.memory.settle(-freed)
-	s.keys.Add(-1)
+	s.held(policy).Add(-1)
+}
+
+// held counts the buckets of one kind.
+func (s *Store) held(policy bool) *atomic.Int64 {
+	if policy {
+		return &s.policies
+	}
+	return &s.keys
 }

@@ -110,7 +110,8 @@ func TestLogGrowthEvictsOthers(t *testing.T) {
 func TestEvictionLooksAgain(t *testing.T) {
 	s := newStore(t)
 	mustDecide(t, s, "k", perMinute, take(10), start)
-	h, sl := s.locate([]byte("k"))
+	at := s.locate([]byte("k"))
+	h, sl := at.hash, at.slot
 	var chosen candidate
 	s.sample(sl, start, asker{}, &chosen)
 

@@ -60,16 +60,18 @@ func (h *Held) Decide(key []byte, spec limit.Spec, req limit.Request, now int64)
 
 // Refund is Store's, for a key of the slots that are held.
 func (h *Held) Refund(key []byte, n, now int64) (refunded, remaining int64, found bool, err error) {
-	return h.store.refund(h, key, n, now)
+	return h.store.refund(h, h.store.locate(key), n, now)
 }
 
 // Reset is Store's, for a key of the slots that are held.
-func (h *Held) Reset(key []byte, now int64) bool { return h.store.reset(h, key, now) }
+func (h *Held) Reset(key []byte, now int64) bool { return h.store.reset(h, h.store.locate(key), now) }
 
 // Inspect is Store's, for a key of the slots that are held.
-func (h *Held) Inspect(key []byte, now int64) (Info, bool) { return h.store.inspect(h, key, now) }
+func (h *Held) Inspect(key []byte, now int64) (Info, bool) {
+	return h.store.inspect(h, h.store.locate(key), now)
+}
 
 // FullIn is Store's, for a key of the slots that are held.
 func (h *Held) FullIn(key []byte, now int64) (ns int64, ok bool) {
-	return h.store.lifetime(h, key, now)
+	return h.store.lifetime(h, h.store.locate(key), now)
 }

@@ -80,12 +80,12 @@ func mustDecide(tb rapid.TB, s *Store, key string, spec limit.Spec, req limit.Re
 // checkStore checks what must hold of a store whenever nobody works on it.
 func checkStore(tb rapid.TB, s *Store) {
 	tb.Helper()
-	var keys, memory int64
+	var keys, policies, memory int64
 	refs := map[limit.Spec]int64{}
 	live := map[*entry]bool{}
 	for i := range s.slots {
 		sl := &s.slots[i]
-		inSlot := int32(0)
+		inSlot, ofPolicies := int32(0), int32(0)
 		sl.tree.Scan(func(h uint64, e *entry) bool {
 			for ; e != nil; e = e.next() {
 				inSlot++
@@ -96,22 +96,28 @@ func checkStore(tb rapid.TB, s *Store) {
 					continue
 				}
 				refs[*s.specs.at(e.spec)]++
-				if Slot([]byte(e.key)) != uint16(i) || s.hash([]byte(e.key)) != h {
+				at := s.locate([]byte(e.key))
+				if e.policy() {
+					ofPolicies++
+					at = s.locatePolicy(uint16(i), []byte(e.key))
+				}
+				if at.slot != sl || at.hash != h {
 					tb.Errorf("slot %d: %q does not belong here", i, e.key)
 				}
-				if got := sl.find(h, []byte(e.key)); got != e {
+				if got := sl.find(&at); got != e {
 					tb.Errorf("slot %d: %q is not found", i, e.key)
 				}
 			}
 			return true
 		})
-		if inSlot != sl.keys || inSlot > sl.peak {
-			tb.Errorf("slot %d: keys = %d, peak = %d, want %d", i, sl.keys, sl.peak, inSlot)
+		if inSlot != sl.keys || ofPolicies != sl.policies || inSlot > sl.peak {
+			tb.Errorf("slot %d: keys = %d, policies = %d, peak = %d, want %d and %d", i, sl.keys, sl.policies, sl.peak, inSlot, ofPolicies)
 		}
-		keys += int64(inSlot)
+		keys += int64(inSlot - ofPolicies)
+		policies += int64(ofPolicies)
 	}
-	if s.Len() != keys {
-		tb.Errorf("Len = %d, want %d", s.Len(), keys)
+	if s.Len() != keys || s.Stats().PolicyKeys != policies {
+		tb.Errorf("Len = %d and %d of policies, want %d and %d", s.Len(), s.Stats().PolicyKeys, keys, policies)
 	}
 	if len(s.specs.ids) != len(refs) {
 		tb.Errorf("%d specs are interned, want %d", len(s.specs.ids), len(refs))

@@ -1,6 +1,6 @@
 package state
 
-// Scan visits about count keys from cursor on, full ones left out, and
+// Scan visits about count keys of RL.ALLOW from cursor on, full ones left out, and
 // returns the cursor to go on from; 0 starts, and 0 says that all was seen. A
 // key that exists during a whole scan is visited at least once, whatever else
 // comes and goes meanwhile. Cursors are below 2^53; any other number is safe.
@@ -36,7 +36,7 @@ func (s *Store) Scan(cursor uint64, count int, now int64, visit func(key []byte)
 // at the slot's end, and how many keys were looked at and visited.
 func (s *Store) visitKeys(sl *slot, pos uint64, count int, now int64, visit func([]byte)) (next uint64, more bool, seen, visited int) {
 	sl.mu.Lock()
-	if sl.keys == 0 {
+	if sl.keys == sl.policies {
 		sl.mu.Unlock()
 		return 0, false, 0, 0
 	}
@@ -45,7 +45,7 @@ func (s *Store) visitKeys(sl *slot, pos uint64, count int, now int64, visit func
 	keys := buf[:0]
 	next, more = sl.walk(pos, min(count, walkBatch), func(_ uint64, e *entry) {
 		seen++
-		if s.fullIn(e, now) > 0 {
+		if !e.policy() && s.fullIn(e, now) > 0 {
 			keys = append(keys, e.key)
 		}
 	})
@@ -67,7 +67,7 @@ func (s *Store) CountInSlot(slot uint16) int {
 	sl := &s.slots[slot]
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
-	return int(sl.keys)
+	return int(sl.keys - sl.policies)
 }
 
 // KeysInSlot visits up to n keys of a slot, full ones left out. key is valid

@@ -23,19 +23,21 @@ const (
 // slot is one hash slot: a lock and the tree of what it guards, ordered by
 // the keys' hashes. Keys with the same hash are chained.
 type slot struct {
-	keys int32 // in the tree, chained ones included
-	peak int32 // most keys since the tree was last built anew
-	mu   sync.Mutex
-	held *Held // whose requests alone are answered, nil for all
-	tree btree.Map[uint64, *entry]
+	keys     int32 // in the tree, chained ones and policies' buckets included
+	policies int32 // policies' buckets among them
+	peak     int32 // most keys since the tree was last built anew
+	mu       sync.Mutex
+	held     *Held // whose requests alone are answered, nil for all
+	lossAt   int64 // when counts of this slot were last lost, Unix nanoseconds; 0: never
+	tree     btree.Map[uint64, *entry]
 }
 
 func newTree() btree.Map[uint64, *entry] { return *btree.NewMap[uint64, *entry](degree) }
 
-// find returns key's entry, or nil.
-func (sl *slot) find(h uint64, key []byte) *entry {
-	e, _ := sl.tree.Get(h)
-	for e != nil && e.key != string(key) {
+// find returns the entry of an address in this slot, or nil.
+func (sl *slot) find(at *address) *entry {
+	e, _ := sl.tree.Get(at.hash)
+	for e != nil && !e.is(at) {
 		e = e.next()
 	}
 	return e
@@ -47,6 +49,9 @@ func (sl *slot) insert(h uint64, e *entry) {
 		e.setNext(head)
 	}
 	sl.keys++
+	if e.policy() {
+		sl.policies++
+	}
 	sl.peak = max(sl.peak, sl.keys)
 }
 
@@ -64,6 +69,9 @@ func (sl *slot) remove(h uint64, e *entry) {
 		sl.tree.Delete(h)
 	}
 	sl.keys--
+	if e.policy() {
+		sl.policies--
+	}
 	sl.compact()
 }
 

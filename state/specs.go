@@ -37,7 +37,7 @@ type specRecord struct {
 
 func newSpecTable() *specTable { return &specTable{ids: map[limit.Spec]uint32{}} }
 
-// at returns the spec of an id to which the caller, or an entry whose lock
+// at returns the spec of an id, whatever flags stand beside it, to which the caller, or an entry whose lock
 // the caller holds, has a reference.
 func (t *specTable) at(id uint32) *limit.Spec { return &t.record(id).spec }
 
@@ -90,6 +90,7 @@ func (t *specTable) add(spec limit.Spec) (id uint32, added, ok bool) {
 // release gives a reference back; removed says that it was the last and that
 // the spec is gone.
 func (t *specTable) release(id uint32) (removed bool) {
+	id &= maxSpecs - 1
 	if t.record(id).refs.Add(-1) > 0 {
 		return false
 	}

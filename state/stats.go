@@ -13,7 +13,8 @@ type counters struct {
 
 // Stats is what a store holds and what it has done since it was made.
 type Stats struct {
-	Keys        int64 // held, full ones that were not swept included
+	Keys        int64 // of RL.ALLOW, held, full ones that were not swept included
+	PolicyKeys  int64 // policies' buckets, likewise
 	MemoryBytes int64 // accounted
 	MaxMemory   int64
 	Specs       int64 // different rules in use
@@ -31,6 +32,7 @@ type Stats struct {
 func (s *Store) Stats() Stats {
 	return Stats{
 		Keys:           s.keys.Load(),
+		PolicyKeys:     s.policies.Load(),
 		MemoryBytes:    s.memory.used.Load(),
 		MaxMemory:      s.memory.bound(),
 		Specs:          int64(s.specs.len()),

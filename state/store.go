@@ -73,7 +73,8 @@ type Store struct {
 
 	// Written when keys come and go.
 	memory    memory
-	keys      atomic.Int64
+	keys      atomic.Int64  // of RL.ALLOW
+	policies  atomic.Int64  // policies' buckets
 	sweepNext atomic.Uint64 // slots swept so far; modulo Slots the next one
 	counters  counters
 }
@@ -105,9 +106,23 @@ func New(c Config) (*Store, error) {
 	return s, nil
 }
 
-// locate returns a key's hash and its slot.
-func (s *Store) locate(key []byte) (uint64, *slot) {
-	return s.hash(key), &s.slots[Slot(key)]
+// address says which bucket is meant. A key of RL.ALLOW and a policy's bucket
+// with the same bytes are two.
+type address struct {
+	slot  *slot
+	hash  uint64
+	key   []byte
+	space uint32 // policyFlag or 0
+}
+
+// locate finds a key of RL.ALLOW.
+func (s *Store) locate(key []byte) address {
+	return address{slot: &s.slots[Slot(key)], hash: s.hash(key), key: key}
+}
+
+// locatePolicy finds a policy's bucket, which its policy says the slot of.
+func (s *Store) locatePolicy(slot uint16, key []byte) address {
+	return address{slot: &s.slots[slot%Slots], hash: ^s.hash(key), key: key, space: policyFlag}
 }
 
 // fullIn is the time until e is as new, in nanoseconds; 0: it is.
@@ -120,14 +135,13 @@ func (s *Store) fullIn(e *entry, now int64) int64 {
 // given back and how many then remain. found is false for an unknown or a
 // full key. The error is limit's: the bucket's algorithm cannot give back.
 func (s *Store) Refund(key []byte, n, now int64) (refunded, remaining int64, found bool, err error) {
-	return s.refund(nil, key, n, now)
+	return s.refund(nil, s.locate(key), n, now)
 }
 
-func (s *Store) refund(by *Held, key []byte, n, now int64) (refunded, remaining int64, found bool, err error) {
-	h, sl := s.locate(key)
-	sl.lockFor(by)
-	defer sl.mu.Unlock()
-	e := sl.find(h, key)
+func (s *Store) refund(by *Held, at address, n, now int64) (refunded, remaining int64, found bool, err error) {
+	at.slot.lockFor(by)
+	defer at.slot.mu.Unlock()
+	e := at.slot.find(&at)
 	if e == nil || s.fullIn(e, now) == 0 {
 		return 0, 0, false, nil
 	}
@@ -144,25 +158,23 @@ func (s *Store) refund(by *Held, key []byte, n, now int64) (refunded, remaining 
 
 // Reset makes key as new. It reports whether key was not.
 func (s *Store) Reset(key []byte, now int64) bool {
-	return s.reset(nil, key, now)
+	return s.reset(nil, s.locate(key), now)
 }
 
-func (s *Store) reset(by *Held, key []byte, now int64) bool {
-	h, sl := s.locate(key)
-	sl.lockFor(by)
-	defer sl.mu.Unlock()
-	e := sl.find(h, key)
+func (s *Store) reset(by *Held, at address, now int64) bool {
+	at.slot.lockFor(by)
+	defer at.slot.mu.Unlock()
+	e := at.slot.find(&at)
 	if e == nil {
 		return false
 	}
 	used := s.fullIn(e, now) > 0
-	s.drop(sl, h, e)
+	s.drop(at.slot, at.hash, e)
 	return used
 }
 
 // Info describes one bucket.
 type Info struct {
-	Slot      uint16
 	Spec      limit.Spec
 	Remaining int64 // whole units
 	ResetMS   int64 // milliseconds until it is as new, rounded up
@@ -172,14 +184,13 @@ type Info struct {
 
 // Inspect describes key's bucket. It is false for an unknown or a full one.
 func (s *Store) Inspect(key []byte, now int64) (Info, bool) {
-	return s.inspect(nil, key, now)
+	return s.inspect(nil, s.locate(key), now)
 }
 
-func (s *Store) inspect(by *Held, key []byte, now int64) (Info, bool) {
-	h, sl := s.locate(key)
-	sl.lockFor(by)
-	defer sl.mu.Unlock()
-	e := sl.find(h, key)
+func (s *Store) inspect(by *Held, at address, now int64) (Info, bool) {
+	at.slot.lockFor(by)
+	defer at.slot.mu.Unlock()
+	e := at.slot.find(&at)
 	if e == nil {
 		return Info{}, false
 	}
@@ -190,7 +201,6 @@ func (s *Store) inspect(by *Held, key []byte, now int64) (Info, bool) {
 	b := e.bucket()
 	spec := *s.specs.at(e.spec)
 	return Info{
-		Slot:      Slot(key),
 		Spec:      spec,
 		Remaining: limit.Remaining(spec, &b, now),
 		ResetMS:   (fullIn-1)/1e6 + 1,
@@ -202,20 +212,19 @@ func (s *Store) inspect(by *Held, key []byte, now int64) (Info, bool) {
 // FullIn is the time until key is as new, in nanoseconds. It is false for an
 // unknown or a full key.
 func (s *Store) FullIn(key []byte, now int64) (ns int64, ok bool) {
-	return s.lifetime(nil, key, now)
+	return s.lifetime(nil, s.locate(key), now)
 }
 
-func (s *Store) lifetime(by *Held, key []byte, now int64) (ns int64, ok bool) {
-	h, sl := s.locate(key)
-	sl.lockFor(by)
-	defer sl.mu.Unlock()
-	if e := sl.find(h, key); e != nil {
+func (s *Store) lifetime(by *Held, at address, now int64) (ns int64, ok bool) {
+	at.slot.lockFor(by)
+	defer at.slot.mu.Unlock()
+	if e := at.slot.find(&at); e != nil {
 		ns = s.fullIn(e, now)
 	}
 	return ns, ns > 0
 }
 
-// Len is the number of keys held, full ones that were not swept included.
+// Len is the number of RL.ALLOW's keys held, full ones that were not swept included.
 func (s *Store) Len() int64 { return s.keys.Load() }
 
 // SetMaxMemory changes the bound of accounted bytes; n <= 0 means

@@ -128,7 +128,7 @@ func TestInspect(t *testing.T) {
 		t.Errorf("IdleMS = %d, want about 6000", got.IdleMS)
 	}
 	got.IdleMS = 0
-	want := Info{Slot: Slot(key), Spec: perMinute, Remaining: 60, ResetMS: 24000, Bytes: 48 + 32 + 16}
+	want := Info{Spec: perMinute, Remaining: 60, ResetMS: 24000, Bytes: 48 + 32 + 16}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -34,12 +34,12 @@ func (s *Store) Sweep(now int64, slots int) (r SweepResult) {
 	return r
 }
 
-// Flush drops every bucket and returns how many there were, full ones
+// Flush drops every bucket of RL.ALLOW's keys and returns how many there were, full ones
 // included. It goes slot by slot: what is made meanwhile may stay.
 func (s *Store) Flush() (n int64) {
 	var r SweepResult
 	for i := range s.slots {
-		s.deleteIf(&s.slots[i], &r, func(*entry) bool { return true })
+		s.deleteIf(&s.slots[i], &r, func(e *entry) bool { return !e.policy() })
 	}
 	s.tidy()
 	return int64(r.Deleted)
@@ -48,7 +48,7 @@ func (s *Store) Flush() (n int64) {
 // tidy gives back what is held for more keys than there are.
 func (s *Store) tidy() {
 	s.specs.compact()
-	s.shortcuts.fit(s.keys.Load())
+	s.shortcuts.fit(s.keys.Load() + s.policies.Load())
 }
 
 // deleteIf deletes the entries of a slot that are to go. It holds the lock
