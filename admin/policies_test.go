@@ -128,9 +128,11 @@ func TestPolicyAPI(t *testing.T) {
 		{"PUT /v1/policies/free", `{"limit": 1`, 400, "", "yaml"},
 		{"PUT /v1/policies/free", strings.Repeat("x", maxPolicyBody+1), 413, "", "the body must be at most 65536 bytes"},
 		{"PUT /v1/policies/login", `{"limit": 5, "window": "1m", "endpoint": "POST /login"}`, 201, `"4"`, `"endpoint": "POST /login"`},
-		{"PUT /admin/policies/acme", `{"limit": 100, "window": "1s", "burst": 50, "on_error": "fail_open"}`, 201, `"5"`,
+		{
+			"PUT /admin/policies/acme", `{"limit": 100, "window": "1s", "burst": 50, "on_error": "fail_open"}`, 201, `"5"`,
 			`{"name": "client:acme", "limit": 100, "window": "1s", "burst": 50, "client": "acme", "on_error": "local", "version": 5, ` +
-				`"warnings": ["in scope default policy client:acme goes before login`},
+				`"warnings": ["in scope default policy client:acme goes before login`,
+		},
 		{"GET /admin/policies/acme", "", 200, `"5"`, `"client": "acme"`},
 		{"GET /admin/policies/nobody", "", 404, "", `client \"nobody\" has no override; its policy would be named \"client:nobody\"`},
 		{"PUT /admin/policies/a%2Fb%20c", `{"limit": 1, "window": "1s"}`, 201, `"6"`, `"name": "client:a/b c"`},
@@ -226,10 +228,16 @@ func TestPolicyAccess(t *testing.T) {
 		user, request string
 		status        int
 	}{
-		{"", "GET /v1/policies", 401}, {"", "PUT /v1/policies/a", 401}, {"", "DELETE /v1/policies/a", 401},
-		{"reader:r", "GET /v1/policies", 200}, {"reader:r", "PUT /v1/policies/a", 403}, {"reader:r", "PUT /v1/policies", 403},
-		{"reader:r", "DELETE /admin/policies/a", 403}, {"reader:r", "PUT /admin/policies/a", 403},
-		{"admin:x", "PUT /v1/policies/a", 401}, {"admin:a", "PUT /v1/policies/a", 201},
+		{"", "GET /v1/policies", 401},
+		{"", "PUT /v1/policies/a", 401},
+		{"", "DELETE /v1/policies/a", 401},
+		{"reader:r", "GET /v1/policies", 200},
+		{"reader:r", "PUT /v1/policies/a", 403},
+		{"reader:r", "PUT /v1/policies", 403},
+		{"reader:r", "DELETE /admin/policies/a", 403},
+		{"reader:r", "PUT /admin/policies/a", 403},
+		{"admin:x", "PUT /v1/policies/a", 401},
+		{"admin:a", "PUT /v1/policies/a", 201},
 		{"admin:a", "PUT /v1/policies/a | Origin: http://evil.example", 403},
 		{"admin:a", "DELETE /v1/policies/a | Sec-Fetch-Site: cross-site", 403},
 	} {

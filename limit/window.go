@@ -6,15 +6,20 @@ import (
 )
 
 // spans are the units of a window's text, the largest first.
-var spans = [...]struct {
+func spans() [5]span {
+	return [...]span{
+		{"d", 24 * 3600 * 1_000_000_000},
+		{"h", 3600 * 1_000_000_000},
+		{"m", 60 * 1_000_000_000},
+		{"s", 1_000_000_000},
+		{"ms", 1_000_000},
+	}
+}
+
+// span is a unit of time.
+type span struct {
 	unit string
 	ns   int64
-}{
-	{"d", 24 * 3600 * 1_000_000_000},
-	{"h", 3600 * 1_000_000_000},
-	{"m", 60 * 1_000_000_000},
-	{"s", 1_000_000_000},
-	{"ms", 1_000_000},
 }
 
 // ParseWindow reads a span as clients write it, 1500ms, 1s, 5m, 1h, 1d, or a
@@ -37,7 +42,7 @@ func ParseWindow(text []byte) (int64, bool) {
 	if unit == "" {
 		unit = "s"
 	}
-	for _, span := range spans {
+	for _, span := range spans() {
 		if span.unit == unit {
 			return n * span.ns, n <= math.MaxInt64/span.ns
 		}
@@ -48,7 +53,7 @@ func ParseWindow(text []byte) (int64, bool) {
 // FormatWindow is the shortest text that ParseWindow reads as ns nanoseconds,
 // which must be whole milliseconds.
 func FormatWindow(ns int64) string {
-	for _, span := range spans {
+	for _, span := range spans() {
 		if ns%span.ns == 0 {
 			return strconv.FormatInt(ns/span.ns, 10) + span.unit
 		}

@@ -116,7 +116,9 @@ func TestIdentities(t *testing.T) {
 	for _, text := range []string{"p", "p PER tier", "p PER client,tier", "p PER tier,client", "p PER -", "p PER endpoint", "p PER ab", "pp"} {
 		r := mustRead(t, text+" LIMIT 1 WINDOW 1s")
 		for _, pairs := range [][]string{
-			{"client=a", "tier=bc", "ab=x", "endpoint=/a"}, {"client=ab", "tier=c", "ab=", "endpoint=/a/b"}, {"client=bc", "tier=a", "ab=\x00", "endpoint=GET /a"},
+			{"client=a", "tier=bc", "ab=x", "endpoint=/a"},
+			{"client=ab", "tier=c", "ab=", "endpoint=/a/b"},
+			{"client=bc", "tier=a", "ab=\x00", "endpoint=GET /a"},
 			{"client=\x01a", "tier=\x02a", "ab=\x01x", "endpoint=/"},
 		} {
 			req := request(pairs...)

@@ -187,7 +187,8 @@ func drawRequest(t *rapid.T) *Request {
 	for _, attr := range [][]string{
 		{"tier", "gold", "free"},
 		{"endpoint", "/x", "GET /x", "POST /x/y", "GET /x/y", "GET /z/y", "/", "/x/", "/x/y/z", "x"},
-		{"k", "1", "2", "12"}, {"l", "1", "3"},
+		{"k", "1", "2", "12"},
+		{"l", "1", "3"},
 	} {
 		if i := rapid.IntRange(0, len(attr)-1).Draw(t, attr[0]); i > 0 {
 			pairs = append(pairs, attr[0]+"="+attr[i])

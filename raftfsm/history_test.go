@@ -77,7 +77,7 @@ func TestHistoriesWithKills(t *testing.T) {
 				var err error
 				got := 0
 				if op.set != 0 {
-					_, err = tn.set(name, op.set)
+					err = tn.set(name, op.set)
 				} else if _, err = tn.Propose(t.Context(), NodeAdd{"nobody"}); err == nil {
 					// Something that was committed later than the question was asked.
 					got = tn.limit(name)

@@ -63,6 +63,7 @@ func (n *Node) Propose(ctx context.Context, c Command) (Result, error) {
 		return r, &policy.VersionError{Want: r.Want, Have: r.Have}
 	case RefusedReason:
 		return r, &RefusedError{r.Reason}
+	case Done:
 	}
 	return r, nil
 }

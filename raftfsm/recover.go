@@ -54,6 +54,7 @@ type recovering struct {
 	configuration raft.Configuration
 }
 
+// Snapshot implements raft.FSM.
 func (r *recovering) Snapshot() (raft.FSMSnapshot, error) {
 	r.state.setVoters(r.state.index, r.configuration)
 	return r.FSM.Snapshot()

@@ -123,18 +123,21 @@ func (s *store) write(f func() error) error {
 // The methods of raft.LogStore and raft.StableStore. That something is not
 // there is no failure.
 
+// FirstIndex implements raft.LogStore.
 func (s *store) FirstIndex() (uint64, error) {
 	end := s.begin()
 	i, err := s.bolt.FirstIndex()
 	return i, end(err)
 }
 
+// LastIndex implements raft.LogStore.
 func (s *store) LastIndex() (uint64, error) {
 	end := s.begin()
 	i, err := s.bolt.LastIndex()
 	return i, end(err)
 }
 
+// GetLog implements raft.LogStore.
 func (s *store) GetLog(index uint64, log *raft.Log) error {
 	end := s.begin()
 	err := s.bolt.GetLog(index, log)
@@ -145,26 +148,32 @@ func (s *store) GetLog(index uint64, log *raft.Log) error {
 	return end(err)
 }
 
+// StoreLog implements raft.LogStore.
 func (s *store) StoreLog(log *raft.Log) error {
 	return s.write(func() error { return s.bolt.StoreLog(log) })
 }
 
+// StoreLogs implements raft.LogStore.
 func (s *store) StoreLogs(logs []*raft.Log) error {
 	return s.write(func() error { return s.bolt.StoreLogs(logs) })
 }
 
+// DeleteRange implements raft.LogStore.
 func (s *store) DeleteRange(lo, hi uint64) error {
 	return s.write(func() error { return s.bolt.DeleteRange(lo, hi) })
 }
 
+// Set implements raft.StableStore.
 func (s *store) Set(key, value []byte) error {
 	return s.write(func() error { return s.bolt.Set(key, value) })
 }
 
+// SetUint64 implements raft.StableStore.
 func (s *store) SetUint64(key []byte, value uint64) error {
 	return s.write(func() error { return s.bolt.SetUint64(key, value) })
 }
 
+// Get implements raft.StableStore.
 func (s *store) Get(key []byte) ([]byte, error) {
 	end := s.begin()
 	value, err := s.bolt.Get(key)
@@ -175,6 +184,7 @@ func (s *store) Get(key []byte) ([]byte, error) {
 	return value, end(err)
 }
 
+// GetUint64 implements raft.StableStore.
 func (s *store) GetUint64(key []byte) (uint64, error) {
 	end := s.begin()
 	value, err := s.bolt.GetUint64(key)

@@ -38,7 +38,9 @@ func TestStoreHangs(t *testing.T) {
 		t.Errorf("again: %v", err)
 	}
 	close(release)
-	<-done
+	if err := <-done; err != nil {
+		t.Errorf("the write that hung: %v", err)
+	}
 	// Nothing is written after it.
 	if err := s.StoreLog(&raft.Log{Index: 1}); err == nil {
 		t.Error("it was written")

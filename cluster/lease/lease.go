@@ -15,7 +15,6 @@ package lease
 import (
 	"errors"
 	"fmt"
-	"slices"
 )
 
 // NodeID is a node's random id, 1..MaxID bytes.
@@ -109,8 +108,3 @@ func (l Lease) Valid(view Replicated, self NodeID, now int64) bool {
 
 // quorum is the least number of voters that is a majority of n.
 func quorum(n int) int { return n/2 + 1 }
-
-// isVoter tells whether id is in the view's set of voters.
-func isVoter(view Replicated, id NodeID) bool {
-	return slices.Contains(view.Voters(), id)
-}

@@ -41,9 +41,6 @@ func (c *clusterConfig) flags(fs *flag.FlagSet) {
 	fs.StringVar(&c.onError, "on-error", "local", "`answer` where the node that counts cannot be asked and the policy does not say: open, closed, local, error")
 }
 
-// alone says whether the node is a cluster of one, without a bus.
-func (c *clusterConfig) alone() bool { return c.secret == "" }
-
 // bus is the address of the bus: that of --addr unless it was given.
 func (c *clusterConfig) bus(addr string) (string, error) {
 	if c.busAddr != "" {
@@ -127,6 +124,7 @@ func (c *clusterConfig) validate(addr string) (errs []error) {
 		bad("--cluster-secret-file: the secret must have at least %d bytes, got %d; `head -c 32 /dev/urandom | base64` makes one", minClusterSecret, len(secret))
 	default:
 		c.secret = secret
+		bad("--cluster-secret-file: this version runs alone; clusters come with a later one")
 	}
 	return errs
 }

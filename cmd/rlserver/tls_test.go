@@ -221,8 +221,13 @@ func TestCertificateSwappedUnderLoad(t *testing.T) {
 			}
 		})
 	}
+	certificates := func() (seen int) {
+		shown.Range(func(any, any) bool { seen++; return true })
+		return seen
+	}
 	const swaps = 3
 	for i := range swaps {
+		before := certificates()
 		cert, key := ca.server(t)
 		replace(t, f.cert, cert)
 		s.signal(t, syscall.SIGHUP) // it looks at once, and finds half a pair
@@ -232,12 +237,21 @@ func TestCertificateSwappedUnderLoad(t *testing.T) {
 			s.signal(t, syscall.SIGHUP)
 		}
 		s.expectLog(t, "certificates reloaded")
+		// Somebody connects with the new one before it goes.
+		deadline, tick := time.After(10*time.Second), time.NewTicker(time.Millisecond)
+		for certificates() == before && !t.Failed() {
+			select {
+			case <-tick.C:
+			case <-deadline:
+				t.Error("nobody was shown the new certificate")
+			}
+		}
+		tick.Stop()
 	}
 	close(over)
 	load.Wait()
 	stays.expect(t, "RL.ALLOW k 1000000 1h", "[:1 ")
-	seen := 0
-	shown.Range(func(any, any) bool { seen++; return true })
+	seen := certificates()
 	if seen < swaps || requests.Load() == 0 {
 		t.Errorf("%d certificates were seen in %d requests", seen, requests.Load())
 	}
