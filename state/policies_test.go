@@ -269,7 +269,7 @@ func TestStrictBucketsStay(t *testing.T) {
 	s := newStore(t, maxMemory(100_000))
 	rule := limit.Spec{Limit: 10, Window: 3600 * second, Burst: 10}
 	kept := 0
-	for i := range 5000 {
+	for i := range 1200 {
 		allowed, out := decideAll(t, s, take(1), start, strict(ask(fmt.Sprintf("strict:%d", i), rule)))
 		switch {
 		case allowed:
