@@ -117,7 +117,7 @@ func TestModel(t *testing.T) {
 			first := s.sweepNext.Load()
 			s.Sweep(now, slots)
 			if !m.forward {
-				m.swept(first, uint64(slots), s.sweepIdle, now)
+				m.swept(first, uint64(slots), s.sweepIdle.Load(), now)
 			}
 		}
 		t.Repeat(map[string]func(*rapid.T){

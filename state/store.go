@@ -47,8 +47,8 @@ func (c *Config) validate() error {
 	if c.MaxMemory < 0 {
 		errs = append(errs, fmt.Errorf("MaxMemory must not be negative, got %d", c.MaxMemory))
 	}
-	if c.SweepIdle < 0 {
-		errs = append(errs, fmt.Errorf("SweepIdle must not be negative, got %s", c.SweepIdle))
+	if err := checkSweepIdle(c.SweepIdle); err != nil {
+		errs = append(errs, err)
 	}
 	if c.Hash == nil {
 		errs = append(errs, errors.New("a Hash must be given"))
@@ -57,6 +57,13 @@ func (c *Config) validate() error {
 		errs = append(errs, errors.New("a Rand must be given"))
 	}
 	return errors.Join(errs...)
+}
+
+func checkSweepIdle(d time.Duration) error {
+	if d < 0 {
+		return fmt.Errorf("SweepIdle must not be negative, got %s", d)
+	}
+	return nil
 }
 
 // Store holds the buckets of one node. Build it with New.
@@ -68,11 +75,11 @@ type Store struct {
 	shortcuts shortcuts
 	specs     *specTable
 	top       *top
-	sweepIdle int64 // nanoseconds
 	_         [64]byte
 
-	// Written when keys come and go.
+	// Written when keys come and go, and by who changes a setting.
 	memory    memory
+	sweepIdle atomic.Int64  // nanoseconds
 	keys      atomic.Int64  // of RL.ALLOW
 	policies  atomic.Int64  // policies' buckets
 	sweepNext atomic.Uint64 // slots swept so far; modulo Slots the next one
@@ -87,23 +94,19 @@ func New(c Config) (*Store, error) {
 	if c.MaxMemory == 0 {
 		c.MaxMemory = DefaultMaxMemory
 	}
-	if c.SweepIdle == 0 {
-		c.SweepIdle = DefaultSweepIdle
-	}
 	s := &Store{
-		hash:      c.Hash,
-		rand:      c.Rand,
-		slots:     new([Slots]slot),
-		specs:     newSpecTable(),
-		top:       newTop(c.Rand()),
-		sweepIdle: c.SweepIdle.Nanoseconds(),
+		hash:  c.Hash,
+		rand:  c.Rand,
+		slots: new([Slots]slot),
+		specs: newSpecTable(),
+		top:   newTop(c.Rand()),
 	}
 	for i := range s.slots {
 		s.slots[i].tree = newTree()
 	}
 	s.shortcuts.fit(0)
 	s.memory.setMax(c.MaxMemory)
-	return s, nil
+	return s, s.SetSweepIdle(c.SweepIdle)
 }
 
 // address says which bucket is meant. A key of RL.ALLOW and a policy's bucket
@@ -235,4 +238,18 @@ func (s *Store) SetMaxMemory(n int64) {
 		n = DefaultMaxMemory
 	}
 	s.memory.setMax(n)
+}
+
+// SetSweepIdle changes Config.SweepIdle, with the same bounds: 0 means
+// DefaultSweepIdle, and less is an error that changes nothing. A sweep that
+// runs ends with what it began with.
+func (s *Store) SetSweepIdle(d time.Duration) error {
+	if err := checkSweepIdle(d); err != nil {
+		return fmt.Errorf("state: %w", err)
+	}
+	if d == 0 {
+		d = DefaultSweepIdle
+	}
+	s.sweepIdle.Store(d.Nanoseconds())
+	return nil
 }

@@ -28,8 +28,8 @@ func TestNewFillsInDefaults(t *testing.T) {
 	if got := s.Stats().MaxMemory; got != DefaultMaxMemory {
 		t.Errorf("MaxMemory = %d", got)
 	}
-	if s.sweepIdle != DefaultSweepIdle.Nanoseconds() {
-		t.Errorf("sweepIdle = %d", s.sweepIdle)
+	if got := s.sweepIdle.Load(); got != DefaultSweepIdle.Nanoseconds() {
+		t.Errorf("sweepIdle = %d", got)
 	}
 }
 

@@ -18,9 +18,10 @@ type SweepResult struct {
 func (s *Store) Sweep(now int64, slots int) (r SweepResult) {
 	slots = min(max(slots, 0), Slots)
 	first := s.sweepNext.Add(uint64(slots)) - uint64(slots)
+	idle := s.sweepIdle.Load()
 	for i := range uint64(slots) {
 		s.deleteIf(&s.slots[(first+i)%Slots], &r, func(e *entry) bool {
-			return e.idle(now) > s.sweepIdle && s.fullIn(e, now) == 0
+			return e.idle(now) > idle && s.fullIn(e, now) == 0
 		})
 	}
 	r.Slots = slots

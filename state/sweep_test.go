@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -55,6 +56,60 @@ func TestDenialsDoNotKeepAKey(t *testing.T) {
 	if r := s.Sweep(start+20*second, Slots); r.Deleted != 1 {
 		t.Errorf("%+v: a key was kept by what was not admitted", r)
 	}
+}
+
+// A time that is changed counts from the next sweep on; one that is refused
+// changes nothing.
+func TestSetSweepIdle(t *testing.T) {
+	s := newStore(t)
+	for _, row := range []struct {
+		idle    time.Duration
+		refused bool
+		least   int64 // ns idle, within two steps, after which a sweep deletes
+	}{
+		{30 * time.Second, false, 30 * second},
+		{-1, true, 30 * second},
+		{2 * time.Hour, false, 7200 * second},
+		{0, false, DefaultSweepIdle.Nanoseconds()},
+		{time.Nanosecond, false, 1},
+	} {
+		if err := s.SetSweepIdle(row.idle); (err != nil) != row.refused {
+			t.Errorf("%s: %v", row.idle, err)
+		}
+		at := start + s.Stats().Sweeps*day
+		mustDecide(t, s, "k", limit.Spec{Limit: 1000, Window: second, Burst: 1000}, take(1), at)
+		if r := s.Sweep(at+row.least, Slots); r.Deleted != 0 {
+			t.Errorf("%s: swept too early", row.idle)
+		}
+		if r := s.Sweep(at+row.least+second, Slots); r.Deleted != 1 {
+			t.Errorf("%s: not swept", row.idle)
+		}
+	}
+}
+
+// Changes and sweeps go on at the same time. Keys in use stay, whatever the
+// time is, and in the end one of those that were set counts.
+func TestSetSweepIdleWhileSweeping(t *testing.T) {
+	s := newStore(t)
+	for i := range 1000 {
+		key := testKey(i)
+		mustDecide(t, s, string(key[:]), perYear, take(500), start)
+	}
+	inParallel(func(g int, _ *rand.Rand) {
+		for i := range 50 {
+			if err := s.SetSweepIdle(time.Duration(1+(g+i)%7) * time.Second); err != nil {
+				t.Error(err)
+			}
+			s.Sweep(start+day, 100)
+		}
+	})
+	if got := s.Len(); got != 1000 {
+		t.Errorf("%d of 1000 keys in use are left", got)
+	}
+	if got := s.sweepIdle.Load(); got < second || got > 7*second {
+		t.Errorf("sweepIdle = %d", got)
+	}
+	checkStore(t, s)
 }
 
 // TestSweepIsNotNoticed: with time running forwards, a swept store decides as

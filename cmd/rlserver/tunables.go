@@ -30,6 +30,7 @@ func tunables() []tunable {
 			flag: "max-memory", apply: (*node).tuneMemory,
 			redis: "maxmemory", fromRedis: func(text string) (string, error) { return text, nil }, toRedis: bytesToRedis,
 		},
+		{flag: "sweep-idle", apply: (*node).tuneSweep},
 		{flag: "max-clients", apply: (*node).tuneSockets, redis: "maxclients", fromRedis: numberFromRedis(1, math.MaxUint32, ""), toRedis: same},
 		{flag: "max-clients-per-addr", apply: (*node).tuneSockets},
 		{flag: "idle-timeout", apply: (*node).tuneSockets, redis: "timeout", fromRedis: numberFromRedis(0, math.MaxInt32, "s"), toRedis: secondsToRedis},
@@ -44,6 +45,8 @@ func (n *node) tuneMemory() error {
 	n.store.SetMaxMemory(int64(n.cfg.maxMemory))
 	return nil
 }
+
+func (n *node) tuneSweep() error { return n.store.SetSweepIdle(n.cfg.sweepIdle) }
 
 func (n *node) tuneSockets() error { return n.sockets.Tune(n.cfg.tuning()) }
 

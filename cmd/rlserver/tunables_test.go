@@ -1,8 +1,13 @@
 package main
 
 import (
+	"io"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/rlserver/rlserver/limit"
+	"github.com/rlserver/rlserver/state"
 )
 
 // TestConfigSet: what CONFIG SET takes CONFIG GET shows, under both names; what
@@ -39,6 +44,9 @@ func TestConfigSet(t *testing.T) {
 		{"maxmemory 64mb", "+OK", "max-memory", "64mb"},
 		{"max-memory 65mb", "+OK", "maxmemory", "68157440"},
 		{"maxmemory 1kb", failed + "maxmemory') - --max-memory must be at least 1mb, got 1kb", "max-memory", "65mb"},
+		{"sweep-idle 30s", "+OK", "sweep-idle", "30s"},
+		{"sweep-idle -1s", failed + "sweep-idle') - --sweep-idle must not be negative, got -1s", "sweep-idle", "30s"},
+		{"sweep-idle 30", failed + "sweep-idle') - want a time such as 1500ms, 1s, 5m or 1h", "sweep-idle", "30s"},
 		{"loglevel verbose", "+OK", "log-level", "DEBUG"},
 		{"loglevel warning", "+OK", "log-level", "WARN"},
 		{"log-level debug", "+OK", "loglevel", "debug"},
@@ -90,6 +98,33 @@ func TestConfigSetCounts(t *testing.T) {
 	s.stop(t)
 	if line := s.expectLog(t, "stopping"); field(line, "drain-timeout") != "200ms" {
 		t.Errorf("logged %v", line)
+	}
+}
+
+// The sweeper goes by a new --sweep-idle at once.
+func TestConfigSetSweepIdle(t *testing.T) {
+	const second = int64(time.Second)
+	cfg, err := parseConfig(nil, func(string) string { return "" }, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := newStore(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := newNode(cfg, store, 0, nil)
+	rule := limit.Spec{Limit: 10, Window: second, Burst: 10}
+	if _, err := store.Decide([]byte("k"), rule, limit.Request{Cost: 1}, 0); err != nil {
+		t.Fatal(err)
+	}
+	if r := store.Sweep(40*second, state.Slots); r.Keys != 1 || r.Deleted != 0 {
+		t.Errorf("idle for 40 s of 1m: %+v", r)
+	}
+	if known, err := n.Set("sweep-idle", "30s"); !known || err != nil {
+		t.Fatal(known, err)
+	}
+	if r := store.Sweep(40*second, state.Slots); r.Deleted != 1 {
+		t.Errorf("idle for 40 s of 30s: %+v", r)
 	}
 }
 
