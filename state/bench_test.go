@@ -1,12 +1,15 @@
 package state
 
 import (
+	"fmt"
 	"hash/maphash"
 	"math/rand/v2"
 	"runtime"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/rlserver/rlserver/limit"
 )
 
 const benchKeys = 1_000_000
@@ -128,6 +131,23 @@ func BenchmarkDecideOneKey(b *testing.B) {
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
 		s.decide(key[:], i)
+	}
+}
+
+// BenchmarkDecideAll asks one bucket in each of so many scopes.
+func BenchmarkDecideAll(b *testing.B) {
+	for _, scopes := range []int{1, 2, 4, 8, 16} {
+		b.Run(fmt.Sprint(scopes), func(b *testing.B) {
+			s, asks, out := newStore(b), scopesOf(scopes), make([]limit.Decision, scopes)
+			now := start
+			b.ReportAllocs()
+			for b.Loop() {
+				now += second
+				if allowed, err := s.DecideAll(asks, take(1), now, out); !allowed || err != nil {
+					b.Fatal(allowed, err)
+				}
+			}
+		})
 	}
 }
 

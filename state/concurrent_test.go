@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -138,6 +139,52 @@ func TestManyKeysConcurrently(t *testing.T) {
 		t.Errorf("%d of %d keys did not admit exactly %d", wrong, keys, burst)
 	}
 	checkStore(t, s)
+}
+
+// TestTwoScopesStayEqual: all ask the same two keys for any number of units, one
+// after the other pair. Of both the same is used at the end, and it is what was
+// answered. The one with less room alone denies; pairs are small and many, as
+// it is at the last unit that one could be charged without the other.
+func TestTwoScopesStayEqual(t *testing.T) {
+	const pairs, least, most = 300, 10, 14
+	for _, a := range limit.Algorithms() {
+		s := newStore(t)
+		asks := make([][]Ask, pairs)
+		taken := make([]atomic.Int64, pairs)
+		for i := range asks {
+			asks[i] = []Ask{
+				ask(fmt.Sprint("client", i), limit.Spec{Limit: least, Window: 366 * day, Burst: least, Algorithm: a}),
+				ask(fmt.Sprint("endpoint", i), limit.Spec{Limit: most, Window: 366 * day, Burst: most}),
+			}
+		}
+		inParallel(func(g int, r *rand.Rand) {
+			out := make([]limit.Decision, 2)
+			for i := range asks {
+				both := slices.Clone(asks[i])
+				if g%2 == 0 {
+					slices.Reverse(both)
+				}
+				cost := 1 + r.Int64N(3)
+				switch allowed, err := s.DecideAll(both, take(cost), start, out); {
+				case err != nil:
+					t.Error(err)
+				case allowed:
+					taken[i].Add(cost)
+				}
+			}
+		}, func(*rand.Rand) {
+			s.Sweep(start, 1000)
+		})
+		for i := range asks {
+			for _, b := range asks[i] {
+				info, _ := s.InspectPolicy(b.Slot, b.Key, start)
+				if used := b.Spec.Burst - info.Remaining; used != taken[i].Load() || used > least || used < least-2 {
+					t.Fatalf("%s: %d of %s used, %d were admitted", a, used, b.Key, taken[i].Load())
+				}
+			}
+		}
+		checkStore(t, s)
+	}
 }
 
 // TestEvictionConcurrently: the same where memory is full all the time. The

@@ -17,8 +17,9 @@ type Ask struct {
 	Strict bool // it never over-admits: not forgotten with debt, and spent where counts were lost
 }
 
-// inPlace is for how many buckets DecideAll needs no memory of its own.
-const inPlace = 8
+// inPlace is for how many buckets DecideAll needs no memory of its own: as
+// many as one request can meet.
+const inPlace = 16
 
 var (
 	errSameBucket = errors.New("state: the same bucket is asked twice")

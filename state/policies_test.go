@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/rlserver/rlserver/limit"
+	"github.com/rlserver/rlserver/policy"
 )
 
 // ask names a bucket at the slot of its own key.
@@ -349,22 +350,30 @@ func TestLoss(t *testing.T) {
 	}
 }
 
-func TestDecideAllDoesNotAllocate(t *testing.T) {
-	s := newStore(t)
-	var asks []Ask
-	for i := range inPlace {
-		asks = append(asks, ask(fmt.Sprintf("k%d", i), perYear))
+// scopesOf asks a bucket in each of n scopes, that refills within a second. Each
+// has a slot of its own, so that as many are locked.
+func scopesOf(n int) []Ask {
+	asks := make([]Ask, n)
+	for i := range asks {
+		asks[i] = ask(fmt.Sprintf("k%d", i), limit.Spec{Limit: 1000, Window: second, Burst: 1000})
 	}
-	out := make([]limit.Decision, inPlace)
-	for n := 1; n <= inPlace; n++ {
+	return asks
+}
+
+// As many scopes as there may be need no memory, nor do they when one denies.
+func TestDecideAllDoesNotAllocate(t *testing.T) {
+	for n := 1; n <= policy.MaxScopes; n++ {
+		s, asks, out := newStore(t), scopesOf(n), make([]limit.Decision, n)
 		now := start
-		if got := testing.AllocsPerRun(100, func() {
-			now += second
-			if _, err := s.DecideAll(asks[:n], take(1), now, out); err != nil {
-				t.Fatal(err)
+		for _, cost := range []int64{1, 1001} {
+			if got := testing.AllocsPerRun(100, func() {
+				now += second
+				if allowed, err := s.DecideAll(asks, take(cost), now, out); allowed != (cost == 1) || err != nil {
+					t.Fatal(allowed, err)
+				}
+			}); got != 0 {
+				t.Errorf("%d buckets, cost %d: %v allocations", n, cost, got)
 			}
-		}); got != 0 {
-			t.Errorf("%d buckets: %v allocations", n, got)
 		}
 	}
 }
