@@ -31,6 +31,9 @@ func run(ctx context.Context, args []string, getenv func(string) string, hangup 
 	if len(args) > 0 && args[0] == "docs" {
 		return report(stderr, writeDocs(args[1:]))
 	}
+	if len(args) > 0 && args[0] == "policies" {
+		return policiesCommand(ctx, args[1:], shell{getenv, os.Stdin, stdout}, stderr)
+	}
 	cfg, err := parseConfig(args, getenv, stdout)
 	switch {
 	case errors.Is(err, flag.ErrHelp):
