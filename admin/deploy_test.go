@@ -119,6 +119,65 @@ func TestDeployedMetricsExist(t *testing.T) {
 	}
 }
 
+// TestMetricsHaveAlerts: every metric is in an alert, or it is known why not; and
+// every alert is seen to fire.
+func TestMetricsHaveAlerts(t *testing.T) {
+	rules, err := os.ReadFile(rulesFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var exprs strings.Builder // a description that names a metric is no alert
+	for _, m := range regexp.MustCompile(`(?s)\n +expr: (.*?)\n +(?:for|labels):`).FindAllSubmatch(rules, -1) {
+		fmt.Fprintf(&exprs, "%s\n", m[1])
+	}
+	watched := make(map[string]bool)
+	for _, name := range regexp.MustCompile(`\brlserver_[a-z0-9_]+`).FindAllString(exprs.String(), -1) {
+		watched[strings.TrimSuffix(name, "_bucket")] = true
+	}
+	calm := map[string]string{
+		"rlserver_build_info":                 "it never changes",
+		"rlserver_commands_total":             "work",
+		"rlserver_commands_rejected_total":    "mistakes of callers, who are told",
+		"rlserver_commands_failed_total":      "mistakes of callers, who are told",
+		"rlserver_errors_total":               "mistakes of callers, who are told",
+		"rlserver_connections_accepted_total": "work",
+		"rlserver_connections_closed_total":   "clients come and go",
+		"rlserver_received_bytes_total":       "work",
+		"rlserver_sent_bytes_total":           "work",
+		"rlserver_keys":                       "what bounds them is memory",
+		"rlserver_specs":                      "what bounds them is memory",
+		"rlserver_slots_owned":                "they move between nodes",
+		"rlserver_swept_total":                "work",
+		"rlserver_http_refused_total":         "wrong passwords are counted apart; the rest is turned away",
+	}
+	for _, m := range metrics() {
+		switch why := calm[m.name]; {
+		case why == "" && !watched[m.name]:
+			t.Errorf("%s is in no alert", m.name)
+		case why != "" && watched[m.name]:
+			t.Errorf("%s is in an alert, but needs none: %s", m.name, why)
+		}
+		delete(calm, m.name)
+	}
+	for name := range calm {
+		t.Errorf("%s does not exist", name)
+	}
+
+	seen, err := os.ReadFile("../deploy/prometheus/rules_test.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	alerts := regexp.MustCompile(`- alert: (\w+)`).FindAllSubmatch(rules, -1)
+	for _, a := range alerts {
+		if !bytes.Contains(seen, fmt.Appendf(nil, `{alertname="%s"}`, a[1])) {
+			t.Errorf("%s is not seen to fire", a[1])
+		}
+	}
+	if len(alerts) < 10 {
+		t.Errorf("only %d alerts", len(alerts))
+	}
+}
+
 // promtool runs Debian's promtool.
 func promtool(t *testing.T, input string, args ...string) {
 	t.Helper()
