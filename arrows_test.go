@@ -39,7 +39,7 @@ func houses() map[string]house {
 			why:     "what is replicated is decided by the log alone, not by the bus or a client",
 		},
 		"cluster": {
-			imports: []string{"limit", "policy", "state", "snapshot", "raftfsm"},
+			imports: []string{"limit", "policy", "state", "snapshot", "raftfsm", "cluster/bus", "cluster/lease"},
 			why:     "nodes exchange typed frames, no RESP; clients and doors stand above it",
 		},
 		"cluster/bus": {
@@ -72,14 +72,14 @@ func houses() map[string]house {
 		},
 		"cmd/rlserver": {
 			imports: []string{
-				"limit", "policy", "state", "snapshot", "raftfsm", "cluster",
+				"limit", "policy", "state", "snapshot", "raftfsm", "cluster", "cluster/bus",
 				"resp", "resp/server", "commands", "admin", "client",
 			},
 			why: "the composition root knows every house, and no script",
 		},
 		"scripts": {
 			imports: []string{
-				"limit", "policy", "state", "snapshot", "raftfsm", "cluster",
+				"limit", "policy", "state", "snapshot", "raftfsm", "cluster", "cluster/bus",
 				"resp", "resp/server", "commands", "admin", "client",
 			},
 			why: "scripts start the command as a process; a main package is not a library",

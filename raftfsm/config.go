@@ -75,6 +75,7 @@ func (c *Config) validate() error {
 const (
 	electionTimeout = 500 * time.Millisecond
 	leaseTimeout    = 400 * time.Millisecond
+	aloneTimeout    = 50 * time.Millisecond // of an election among one: nobody can be disturbed
 	commitTimeout   = 25 * time.Millisecond
 	rpcTimeout      = 2 * time.Second
 	writeTimeout    = 2500 * time.Millisecond // shorter than the 3 s after which go-redis gives up
@@ -99,6 +100,9 @@ func (n *Node) raftConfig() *raft.Config {
 	c.HeartbeatTimeout = n.times(electionTimeout)
 	c.ElectionTimeout = n.times(electionTimeout)
 	c.LeaderLeaseTimeout = n.times(leaseTimeout)
+	if n.cfg.Stream == nil {
+		c.HeartbeatTimeout, c.ElectionTimeout, c.LeaderLeaseTimeout = aloneTimeout, aloneTimeout, aloneTimeout
+	}
 	c.CommitTimeout = commitTimeout
 	c.MaxAppendEntries = maxAppend
 	c.SnapshotThreshold = snapshotEach

@@ -21,6 +21,9 @@ func (n *Node) lead() {
 		case <-n.raft.LeaderCh():
 			n.leading.Store(false)
 		}
+		if err := n.keepClusterID(); err != nil {
+			n.die(err)
+		}
 		if n.raft.State() != raft.Leader {
 			n.leading.Store(false)
 			continue

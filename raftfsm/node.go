@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -25,10 +26,11 @@ type Node struct {
 	trans  raft.Transport
 	closer []io.Closer // in the order in which they are closed
 
-	registered atomic.Uint64 // the epoch of this process; 0: not registered yet
-	ready      atomic.Bool   // it latches
-	leading    atomic.Bool   // it is the leader, and all before was applied
-	members    sync.Mutex    // one change of who votes at a time
+	registered atomic.Uint64          // the epoch of this process; 0: not registered yet
+	ready      atomic.Bool            // it latches
+	leading    atomic.Bool            // it is the leader, and all before was applied
+	cluster    atomic.Pointer[string] // the cluster's id as it is kept in a file
+	members    sync.Mutex             // one change of who votes at a time
 
 	addresses sync.Mutex
 	book      map[string]string // addresses of the bus by id that were heard of later than the log's
@@ -72,6 +74,11 @@ func (n *Node) open() (err error) {
 	if n.id, err = nodeIDOf(n.cfg.Dir, n.cfg.Rand); err != nil {
 		return err
 	}
+	cluster, err := readClusterID(n.cfg.Dir)
+	if err != nil {
+		return err
+	}
+	n.cluster.Store(&cluster)
 	var nonce [8]byte
 	if _, err := io.ReadFull(n.cfg.Rand, nonce[:]); err != nil {
 		return err
@@ -142,14 +149,18 @@ func (s raftStream) Dial(target raft.ServerAddress, timeout time.Duration) (net.
 // ServerAddr tells where a node's bus is: where it was heard of last, else as
 // it registered. It implements raft.ServerAddressProvider.
 func (n *Node) ServerAddr(id raft.ServerID) (raft.ServerAddress, error) {
-	if addr := n.BusAddr(string(id)); addr != "" {
+	if addr := n.heardOf(string(id)); addr != "" {
 		return raft.ServerAddress(string(id) + "@" + addr), nil
 	}
 	return "", fmt.Errorf("no address is known of node %s", id) // Raft takes the one of its configuration
 }
 
-// BusAddr tells where the bus of a node is; empty: unknown.
-func (n *Node) BusAddr(id string) string {
+// heardOf tells where the bus of a node was heard to be last, else where it
+// registered; empty: neither is known.
+func (n *Node) heardOf(id string) string {
+	if id == n.id {
+		return n.cfg.BusAddr
+	}
 	n.addresses.Lock()
 	addr := n.book[id]
 	n.addresses.Unlock()
@@ -157,6 +168,29 @@ func (n *Node) BusAddr(id string) string {
 		addr = m.BusAddr
 	}
 	return addr
+}
+
+// BusAddr tells where the bus of a node is; empty: unknown.
+func (n *Node) BusAddr(id string) string {
+	if addr := n.heardOf(id); addr != "" {
+		return addr
+	}
+	for _, s := range n.Servers() {
+		if s.ID == id {
+			return s.BusAddr
+		}
+	}
+	return ""
+}
+
+// Servers are those that have the log or are to get it, as this node knows: it
+// does so from its directory, before it hears from a leader.
+func (n *Node) Servers() (all []Server) {
+	for _, s := range n.raft.GetConfiguration().Configuration().Servers { // it does not wait
+		_, addr, _ := strings.Cut(string(s.Address), "@")
+		all = append(all, Server{ID: string(s.ID), BusAddr: addr})
+	}
+	return all
 }
 
 // Heard notes where the bus of a node is, which may have moved since it

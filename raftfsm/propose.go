@@ -18,8 +18,8 @@ import (
 const (
 	askEntry   = 1 // an entry for the log
 	askAdmit   = 2 // a node's id and bus address: it may follow the log
-	askPromote = 3 // a node's id: it votes
-	askRemove  = 4 // a node's id or name: it is no member any more
+	askPromote = 3 // a node's name or id: it votes
+	askRemove  = 4 // a node's name or id: it is no member any more
 )
 
 const (
@@ -96,25 +96,26 @@ func (n *Node) Admit(ctx context.Context, id, busAddr string) error {
 
 // Promote makes a member vote.
 func (n *Node) Promote(ctx context.Context, name string) error {
-	m, is := n.View().Named(name)
-	if !is {
-		return noSuchMember(name)
-	}
-	_, err := n.ask(ctx, appendText([]byte{askPromote}, m.ID))
+	_, err := n.ask(ctx, appendText([]byte{askPromote}, name))
 	return err
 }
 
 // Remove makes a member, given by name, or a node that never registered, by id,
 // a member no more.
 func (n *Node) Remove(ctx context.Context, name string) error {
-	id := name
-	if m, is := n.View().Named(name); is {
-		id = m.ID
-	} else if !isID(name) {
-		return noSuchMember(name)
-	}
-	_, err := n.ask(ctx, appendText([]byte{askRemove}, id))
+	_, err := n.ask(ctx, appendText([]byte{askRemove}, name))
 	return err
+}
+
+// memberID finds a member. It is for the leader, who knows all that registered.
+func (n *Node) memberID(name string) (string, error) {
+	if m, is := n.View().Named(name); is {
+		return m.ID, nil
+	}
+	if isID(name) {
+		return name, nil
+	}
+	return "", noSuchMember(name)
 }
 
 func noSuchMember(name string) error {
@@ -243,16 +244,17 @@ func (n *Node) serve(ctx context.Context, request []byte) (Result, error) {
 			return Result{}, &RefusedError{err.Error()}
 		}
 		return Result{}, n.admit(ctx, id, addr)
-	case askPromote:
-		id := readID(d)
+	case askPromote, askRemove:
+		name := d.text()
 		if err := d.end(); err != nil {
 			return Result{}, &RefusedError{err.Error()}
 		}
-		return Result{}, n.promote(ctx, id)
-	case askRemove:
-		id := readID(d)
-		if err := d.end(); err != nil {
-			return Result{}, &RefusedError{err.Error()}
+		id, err := n.memberID(name)
+		switch {
+		case err != nil:
+			return Result{}, err
+		case request[0] == askPromote:
+			return Result{}, n.promote(ctx, id)
 		}
 		return n.remove(ctx, id)
 	}

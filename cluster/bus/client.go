@@ -187,6 +187,9 @@ func (c *Client) connected(ctx context.Context) error {
 		select {
 		case <-arrival:
 		case <-ctx.Done():
+			if latest := c.now.Load(); latest.err != nil {
+				p = latest // it tells why the connection did not come about
+			}
 			return fmt.Errorf("%w: %w", p.err, ctx.Err())
 		}
 	}

@@ -1,0 +1,105 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/rlserver/rlserver/cluster/bus"
+	"github.com/rlserver/rlserver/policy"
+	"github.com/rlserver/rlserver/raftfsm"
+)
+
+// peer is another member, with a connection that is kept.
+type peer struct {
+	client *bus.Client
+	heard  atomic.Int64  // when it answered last, Unix nanoseconds; 0: never
+	nonce  atomic.Uint64 // of the process that did
+}
+
+// alive says whether the peer answered of late, and is connected still.
+func (n *Node) alive(p *peer) bool {
+	_, connected := p.client.Peer()
+	return connected && n.cfg.Now().UnixNano()-p.heard.Load() < n.times(aliveFor).Nanoseconds()
+}
+
+// peer returns the one with this id; it is new if there was none.
+func (n *Node) peer(id string) (*peer, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if p := n.peers[id]; p != nil {
+		return p, nil
+	}
+	c, err := n.newClient(func() bus.Target { return bus.Target{Node: id, Addr: n.raft.BusAddr(id)} })
+	if err != nil {
+		return nil, err
+	}
+	p := &peer{client: c}
+	n.peers[id] = p
+	return p, nil
+}
+
+func (n *Node) newClient(target func() bus.Target) (*bus.Client, error) {
+	cfg := bus.DefaultClientConfig()
+	cfg.Bus, cfg.Lane, cfg.Limits, cfg.Target = n.bus, bus.LaneControl, callLimits(), target
+	// A write without a majority is answered late, and is no sign of a dead peer.
+	cfg.SilenceLimit = 2 * n.times(serveTimeout)
+	return bus.NewClient(cfg)
+}
+
+// keepPeers keeps a connection to each other member and to the leader, which
+// a new node knows before it knows the members.
+func (n *Node) keepPeers() {
+	wanted := map[string]bool{n.raft.Leader(): true}
+	for _, m := range n.raft.View().Members() {
+		wanted[m.ID] = true
+	}
+	for _, s := range n.raft.Servers() { // all that is known before the log is applied
+		wanted[s.ID] = true
+	}
+	delete(wanted, n.raft.ID())
+	delete(wanted, "")
+	var dropped []*peer
+	n.mu.Lock()
+	for id, p := range n.peers {
+		if !wanted[id] {
+			dropped = append(dropped, p)
+			delete(n.peers, id)
+		}
+	}
+	n.mu.Unlock()
+	for _, p := range dropped {
+		p.client.Close()
+	}
+	for id := range wanted {
+		if _, err := n.peer(id); err != nil {
+			n.cfg.Log.Error("a member cannot be connected to", "id", id, "err", err)
+		}
+	}
+}
+
+func (n *Node) closePeers() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for _, p := range n.peers {
+		p.client.Close()
+	}
+	clear(n.peers)
+}
+
+// forward carries a write to the leader. It is raftfsm.Config's Forward.
+func (n *Node) forward(ctx context.Context, leader raftfsm.Member, request []byte) ([]byte, error) {
+	p, err := n.peer(leader.ID)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", policy.ErrNotWritten, err)
+	}
+	answer, err := p.client.Call(ctx, callWrite, request)
+	switch {
+	case err == nil:
+		return answer, nil
+	case errors.Is(err, bus.ErrNotDone):
+		return nil, fmt.Errorf("the leader %s cannot be reached: %w: %w", leader.Name, policy.ErrNotWritten, err)
+	}
+	return nil, fmt.Errorf("the leader %s did not answer: %w: %w", leader.Name, policy.ErrOutcomeUnknown, err)
+}
