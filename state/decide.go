@@ -136,16 +136,18 @@ func (s *Store) decideNew(q *question, room int64) (d limit.Decision, need int64
 		size += specBytes
 	}
 	s.memory.settle(size - room)
-	s.enter(q, id, &b)
+	s.enter(q, id, &b, s.collect)
 	return d, 0, nil
 }
 
-// enter makes the entry of a question's bucket, whose spec was acquired as id.
-func (s *Store) enter(q *question, id uint32, b *limit.Bucket) {
+// enter makes the entry of a question's bucket, whose spec was acquired as id,
+// and has collectors told.
+func (s *Store) enter(q *question, id uint32, b *limit.Bucket, tell Collector) {
 	e := newEntry(q.key)
 	e.spec, e.seen = id|q.flags(), steps(q.now)
 	e.put(b)
 	q.slot.insert(q.hash, e)
+	s.mark(q.slot, e, tell)
 	s.held(q.space != 0).Add(1)
 }
 
@@ -184,7 +186,7 @@ func (s *Store) decideChanged(e *entry, stored limit.Spec, q *question) (d limit
 	if s.specs.release(e.spec) {
 		grown -= specBytes
 	}
-	e.spec = id | q.flags()
+	e.spec = id | e.spec&marks | q.flags()
 	s.counters.conversions.Add(1)
 	return d, grown, nil
 }
@@ -211,6 +213,7 @@ func (s *Store) charge(e *entry, stored limit.Spec, q *question) (d limit.Decisi
 	e.put(&b)
 	e.seen = steps(q.now)
 	e.spec = e.spec&^flags | q.flags()
+	s.mark(q.slot, e, s.collect)
 	return d, grown, nil
 }
 

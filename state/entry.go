@@ -29,6 +29,7 @@ const (
 	policyFlag = 1 << 31 // it is a policy's bucket, none of RL.ALLOW's keys
 	strictFlag = 1 << 30 // it must never be forgotten while it has debt
 	flags      = policyFlag | strictFlag
+	// Below them stand the collectors' marks, see changes.go.
 )
 
 // goneSpec marks an entry that was deleted. Nobody writes to it any more.

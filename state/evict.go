@@ -149,7 +149,7 @@ func (s *Store) evictCandidate(c candidate, now int64) {
 	c.slot.mu.Lock()
 	defer c.slot.mu.Unlock()
 	if !c.entry.gone() && s.forgets(c.entry, now) <= c.forgets {
-		s.drop(c.slot, c.hash, c.entry)
+		s.forget(c.slot, c.hash, c.entry, s.collect, mayTell)
 		s.counters.evictedNotFull.Add(1)
 	}
 }

@@ -227,7 +227,7 @@ func (s *Store) chargeAll(t *together, out []limit.Decision) (grown int64, err e
 		if p.entry == nil {
 			b := p.fresh()
 			out[i], _ = limit.Decide(p.spec, p.spec, &b, p.now, p.req)
-			s.enter(&p.question, p.id, &b)
+			s.enter(&p.question, p.id, &b, s.collect)
 			grown += newBytes(len(p.key), &b)
 			continue
 		}
@@ -241,10 +241,11 @@ func (s *Store) chargeAll(t *together, out []limit.Decision) (grown int64, err e
 			if s.specs.release(p.entry.spec) {
 				grown -= specBytes
 			}
-			p.entry.spec = p.id
+			p.entry.spec = p.id | p.entry.spec&marks
 			s.counters.conversions.Add(1)
 		}
 		p.entry.spec = p.entry.spec&^flags | p.flags()
+		s.mark(p.slot, p.entry, s.collect)
 	}
 	return grown, nil
 }
@@ -310,13 +311,14 @@ func (s *Store) Lose(slot uint16, at int64) {
 	sl := &s.slots[slot%Slots]
 	sl.mu.Lock()
 	defer sl.mu.Unlock()
-	if at == 0 {
-		sl.lossAt = 0
-	}
-	if at <= sl.lossAt {
+	if at != 0 && at <= sl.lossAt {
 		return
 	}
 	sl.lossAt = at
+	s.markSlot(sl, s.collect)
+	if at == 0 {
+		return
+	}
 	grown := int64(0)
 	sl.tree.Scan(func(_ uint64, e *entry) bool {
 		for ; e != nil; e = e.next() {
@@ -324,6 +326,7 @@ func (s *Store) Lose(slot uint16, at int64) {
 				before := e.bytes()
 				spent := limit.Spent(*s.specs.at(e.spec), at)
 				e.put(&spent)
+				s.mark(sl, e, s.collect)
 				grown += e.bytes() - before
 			}
 		}

@@ -27,8 +27,11 @@ type slot struct {
 	policies int32 // policies' buckets among them
 	peak     int32 // most keys since the tree was last built anew
 	mu       sync.Mutex
-	held     *Held // whose requests alone are answered, nil for all
-	lossAt   int64 // when counts of this slot were last lost, Unix nanoseconds; 0: never
+	number   uint16
+	marked   Collector // who has to look at this slot
+	whole    Collector // who has to forget what they know of it, and take all anew
+	held     *Held     // whose requests alone are answered, nil for all
+	lossAt   int64     // when counts of this slot were last lost, Unix nanoseconds; 0: never
 	tree     btree.Map[uint64, *entry]
 }
 

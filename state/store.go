@@ -35,6 +35,9 @@ type Config struct {
 	// before a sweep deletes it; 0 means DefaultSweepIdle. Less only makes
 	// keys that come and go cost more time, it never changes a decision.
 	SweepIdle time.Duration
+	// Collect says who gathers changes. What nobody comes for piles up to some
+	// megabytes.
+	Collect Collector
 	// Hash spreads keys. It must be keyed and unpredictable wherever others
 	// choose the keys, and callable from any goroutine.
 	Hash func(key []byte) uint64
@@ -75,6 +78,7 @@ type Store struct {
 	shortcuts shortcuts
 	specs     *specTable
 	top       *top
+	collect   Collector // who gathers changes
 	_         [64]byte
 
 	// Written when keys come and go, and by who changes a setting.
@@ -84,6 +88,7 @@ type Store struct {
 	policies  atomic.Int64  // policies' buckets
 	sweepNext atomic.Uint64 // slots swept so far; modulo Slots the next one
 	counters  counters
+	changes   changes
 }
 
 // New returns an empty store, or an error that names all that is wrong.
@@ -100,9 +105,11 @@ func New(c Config) (*Store, error) {
 		slots: new([Slots]slot),
 		specs: newSpecTable(),
 		top:   newTop(c.Rand()),
+
+		collect: c.Collect & anyCollector,
 	}
 	for i := range s.slots {
-		s.slots[i].tree = newTree()
+		s.slots[i].tree, s.slots[i].number = newTree(), uint16(i)
 	}
 	s.shortcuts.fit(0)
 	s.memory.setMax(c.MaxMemory)
@@ -155,6 +162,9 @@ func (s *Store) refund(by *Held, at address, n, now int64) (refunded, remaining 
 		return 0, 0, true, err
 	}
 	e.put(&b)
+	if refunded > 0 {
+		s.mark(at.slot, e, s.collect)
+	}
 	s.memory.settle(e.bytes() - before)
 	return refunded, remaining, true, nil
 }
@@ -172,7 +182,7 @@ func (s *Store) reset(by *Held, at address, now int64) bool {
 		return false
 	}
 	used := s.fullIn(e, now) > 0
-	s.drop(at.slot, at.hash, e)
+	s.forget(at.slot, at.hash, e, s.collect, mustTell)
 	return used
 }
 
