@@ -156,12 +156,13 @@ func (o outcome) expect(t *testing.T, code int, stdout, stderr string) {
 
 // document is a set of policies, each written `name limit`.
 func document(policies ...string) string {
-	text := "policies:\n"
+	var text strings.Builder
+	text.WriteString("policies:\n")
 	for _, p := range policies {
 		name, units, _ := strings.Cut(p, " ")
-		text += fmt.Sprintf("  - {name: %s, limit: %s, window: 1s}\n", name, units)
+		fmt.Fprintf(&text, "  - {name: %s, limit: %s, window: 1s}\n", name, units)
 	}
-	return text
+	return text.String()
 }
 
 // written writes a file for one test.
