@@ -163,7 +163,7 @@ func (n *Node) start(met []meeting) {
 	var refused *raftfsm.RefusedError
 	switch {
 	case err == nil:
-		n.cfg.Log.Info("registered", "node", n.cfg.Name, "id", n.raft.ID(), "epoch", n.raft.Epoch())
+		n.cfg.Log.Debug("registered", "node", n.cfg.Name, "id", n.raft.ID(), "epoch", n.raft.Epoch())
 		close(n.registered)
 	case errors.As(err, &refused):
 		n.die(err)
@@ -208,6 +208,14 @@ func (n *Node) Ready() error { return n.raft.Ready() }
 
 // ID is the node's, 40 hex digits, for good.
 func (n *Node) ID() string { return n.raft.ID() }
+
+// BusAddr is where other nodes are served; empty: nowhere, the node is alone.
+func (n *Node) BusAddr() string {
+	if n.cfg.Bus == nil {
+		return ""
+	}
+	return n.cfg.Bus.Addr
+}
 
 // Leave hands the leadership over, if this node has it: as the last act of a
 // process that stops.

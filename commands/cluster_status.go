@@ -6,7 +6,7 @@ func clusterStatusCommand() Command {
 		Name: "rl.cluster.status", Aliases: []string{"rl.clusterstatus"}, Group: GroupNodes, Since: "0.2.0",
 		Summary:    "Tells how the cluster fares, as this node sees it.",
 		Complexity: "O(n) in the members",
-		Flags:      FlagReadOnly, Keys: noKeys(), Category: CategoryRead,
+		Flags:      FlagReadOnly | FlagLoading, Keys: noKeys(), Category: CategoryRead,
 		Reply: "map of names and texts",
 		Run: func(c *Call) error {
 			fields := c.d.cfg.Cluster.Status()

@@ -67,7 +67,7 @@ const (
 	FlagAdmin                       // changes or reveals the server
 	FlagNoAuth                      // may be sent before authentication
 	FlagNoQueue                     // runs at once inside MULTI
-	FlagLoading                     // answers while buckets are being loaded
+	FlagLoading                     // answers while the server starts, and cannot decide yet
 	FlagBlocking                    // may make the session wait
 	FlagSubscriber                  // a subscriber that speaks RESP2 may send it
 	FlagSecret                      // its words may be secrets

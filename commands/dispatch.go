@@ -26,7 +26,9 @@ type Config struct {
 	Policies      Policies
 	PolicyBuckets PolicyBuckets
 	Cluster       Cluster
-	Events        Events
+	// Loading says why the server cannot decide yet; nil, or nil once: it can.
+	Loading func() error
+	Events  Events
 }
 
 // Events reports what commands meet. Fields may be nil.
@@ -95,6 +97,7 @@ type Dispatcher struct {
 	latency latencyMonitor
 	pause   pause
 	counts  policyCounts
+	loading loading
 }
 
 // entry is a record of the table, or of a container's subcommands, ready to
@@ -138,6 +141,7 @@ func New(cfg Config) (*Dispatcher, error) {
 	d := &Dispatcher{cfg: cfg, table: Table(), counts: policyCounts{seed: maphash.MakeSeed()}}
 	d.byName = d.compile(d.table, nil)
 	slices.SortFunc(d.entries, func(a, b *entry) int { return strings.Compare(a.full, b.full) })
+	d.loading.why = cfg.Loading
 	d.slow.threshold.Store(DefaultSlow)
 	d.slow.keep.Store(DefaultSlowKept)
 	return d, nil
@@ -190,6 +194,9 @@ func (d *Dispatcher) Command(s *resp.Session, w *resp.Writer, args [][]byte, now
 	}
 	if err == nil {
 		err = c.allowed(e)
+	}
+	if err == nil {
+		err = d.loads(e)
 	}
 	if err == nil && len(c.channels) > 0 && w.Proto() == 2 && e.Flags&FlagSubscriber == 0 {
 		err = notForSubscribers(e)

@@ -7,7 +7,7 @@ func nodeListCommand() Command {
 		Name: "rl.node.list", Aliases: []string{"rl.nodelist"}, Group: GroupNodes, Since: "0.2.0",
 		Summary:    "Lists the members of the cluster, by name.",
 		Complexity: "O(n) in the members",
-		Flags:      FlagReadOnly, Keys: noKeys(), Category: CategoryRead,
+		Flags:      FlagReadOnly | FlagLoading, Keys: noKeys(), Category: CategoryRead,
 		Reply: "array of maps: name, id, addr, bus_addr, role, state, slots, epoch",
 		Help: []string{
 			"role: leader, voter or nonvoter. state: alive, draining, dead, and the like.",

@@ -26,16 +26,17 @@ type sideDoor struct {
 // openSideDoor serves HTTP on --admin-addr until shut. Where the address is
 // the default one and taken, perhaps by another node on this machine, it warns
 // and returns nil: decisions do not need the door.
-func openSideDoor(ctx context.Context, cfg *config, w *watch, users func() *commands.Users, log *slog.Logger) (*sideDoor, error) {
+func openSideDoor(ctx context.Context, cfg *config, p *parts, log *slog.Logger) (*sideDoor, error) {
 	if cfg.adminAddr == "" {
 		return nil, nil
 	}
 	server, err := admin.New(admin.Config{
-		Node:   w,
-		Now:    w.now,
-		Log:    log,
-		Access: httpAccess(users),
-		Hosts:  cfg.adminHosts(),
+		Node:     p.watch,
+		Now:      p.watch.now,
+		Log:      log,
+		Policies: p.member.Policies(),
+		Access:   httpAccess(p.access.users),
+		Hosts:    cfg.adminHosts(),
 	})
 	if err != nil {
 		return nil, err
@@ -49,7 +50,7 @@ func openSideDoor(ctx context.Context, cfg *config, w *watch, users func() *comm
 		return nil, fmt.Errorf("cannot listen on %s (--admin-addr): %w", cfg.adminAddr, err)
 	}
 	if cfg.adminTLS {
-		listener = tlsDoor{tls.NewListener(listener, cfg.certs.serverConfig()), cfg.handshakeTimeout, w.httpHandshakeFailed(log)}
+		listener = tlsDoor{tls.NewListener(listener, cfg.certs.serverConfig()), cfg.handshakeTimeout, p.watch.httpHandshakeFailed(log)}
 	}
 	d := &sideDoor{server: server, addr: listener.Addr().String(), done: make(chan struct{})}
 	go func() {

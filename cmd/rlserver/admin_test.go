@@ -184,7 +184,7 @@ func TestHTTPAccess(t *testing.T) {
 // moves.
 func TestHealthOfANode(t *testing.T) {
 	now := int64(1e18)
-	w := newWatch(&node{}, func() int64 { return now })
+	w := newWatch(&node{}, alwaysReady, func() int64 { return now })
 	if err := w.Ready(); err == nil {
 		t.Error("ready before it serves")
 	}
@@ -230,3 +230,5 @@ func TestSweeperTells(t *testing.T) {
 		t.Errorf("swept at %d", at)
 	}
 }
+
+func alwaysReady() error { return nil }

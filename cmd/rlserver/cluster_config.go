@@ -113,8 +113,16 @@ func (c *clusterConfig) validate(addr string) (errs []error) {
 		}
 		return errs
 	}
-	if _, err := c.bus(addr); err != nil {
+	busAddr, err := c.bus(addr)
+	if err != nil {
 		errs = append(errs, err)
+	}
+	for _, a := range []struct{ flag, addr, announce string }{
+		{"addr", addr, c.announceAddr}, {"bus-addr", busAddr, c.announceBusAddr},
+	} {
+		if a.announce == "" && anyAddress(a.addr) {
+			bad("--%s %s is no address by which others reach this node: --announce-%s must be given", a.flag, a.addr, a.flag)
+		}
 	}
 	secret, err := readSecret(c.secretFile)
 	switch {
@@ -124,9 +132,26 @@ func (c *clusterConfig) validate(addr string) (errs []error) {
 		bad("--cluster-secret-file: the secret must have at least %d bytes, got %d; `head -c 32 /dev/urandom | base64` makes one", minClusterSecret, len(secret))
 	default:
 		c.secret = secret
-		bad("--cluster-secret-file: this version runs alone; clusters come with a later one")
 	}
 	return errs
+}
+
+// anyAddress says whether an address stands for all of the machine's.
+func anyAddress(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	if err != nil {
+		return false
+	}
+	ip := net.ParseIP(host)
+	return host == "" || ip != nil && ip.IsUnspecified()
+}
+
+// mode is what the start-up line calls it.
+func (c *clusterConfig) mode() string {
+	if c.secret == "" {
+		return "standalone"
+	}
+	return "cluster"
 }
 
 // minClusterSecret is the least length of a cluster's secret, in bytes: who

@@ -42,7 +42,7 @@ func TestSweeperEvents(t *testing.T) {
 	}
 	now := func() int64 { return 1e18 }
 	n := newNode(&cfg, store, now(), func() {})
-	w := newWatch(n, now)
+	w := newWatch(n, alwaysReady, now)
 	w.dispatcher, err = commands.New(commands.Config{
 		Buckets: buckets{store}, Ownership: soleOwner{}, Server: n, Users: commands.OpenUsers, Clock: now,
 		After: func(int64, func()) {}, Bounds: limit.DefaultBounds(), MaxKey: commands.DefaultMaxKey,

@@ -68,8 +68,10 @@ func startPiped(t *testing.T) (s *serverProcess, log *os.File) {
 		t.Fatal(err)
 	}
 	var ready struct{ Msg, Addr string }
-	if err := json.NewDecoder(log).Decode(&ready); err != nil || ready.Msg != "ready" {
-		t.Fatalf("%+v, %v", ready, err)
+	for lines := json.NewDecoder(log); ready.Msg != "ready"; {
+		if err := lines.Decode(&ready); err != nil {
+			t.Fatalf("%+v, %v", ready, err)
+		}
 	}
 	s.addr = ready.Addr
 	return s, log

@@ -10,12 +10,11 @@ import (
 	"time"
 
 	"github.com/rlserver/rlserver/commands"
-	"github.com/rlserver/rlserver/limit"
-	"github.com/rlserver/rlserver/resp/server"
 	"github.com/rlserver/rlserver/state"
 )
 
-// serve runs one node until ctx ends or a client shuts it down, then drains it.
+// serve runs one node until ctx ends, a client shuts it down or the node must
+// end, then drains it.
 func serve(ctx context.Context, cfg *config, now func() int64, hangup <-chan os.Signal, log *slog.Logger) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -23,69 +22,88 @@ func serve(ctx context.Context, cfg *config, now func() int64, hangup <-chan os.
 	if err != nil {
 		return err
 	}
-	node := newNode(cfg, store, now(), stop)
-	access := newAccess(cfg)
-	watch := newWatch(node, now)
-	dispatcher, err := commands.New(commands.Config{
-		Buckets:   buckets{store},
-		Ownership: soleOwner{cfg.nodeName},
-		Server:    node,
-		Users:     access.users,
-		Clock:     now,
-		After:     func(nanos int64, do func()) { time.AfterFunc(time.Duration(nanos), do) },
-		Bounds:    limit.Bounds{MaxLog: cfg.maxLog},
-		MaxKey:    cfg.maxKey,
-		Events:    watch.commandEvents(log),
-	})
-	if err != nil {
-		return err
-	}
-	watch.dispatcher = dispatcher
-	sockets := cfg.sockets(now)
-	sockets.Handler = dispatcher
-	sockets.Events = watch.events(socketEvents(log))
-	if node.sockets, err = server.New(sockets); err != nil {
-		return err
-	}
 	doors, err := openDoors(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	node.addr = doors.addr()
-	side, err := openSideDoor(ctx, cfg, watch, access.users, log)
+	member, fatal, err := openCluster(ctx, cfg, doors.addr(), log)
 	if err != nil {
 		return errors.Join(err, doors.close())
 	}
-	watch.serving.Store(true)
-	log.Info("ready", "addr", doors.plainAddr(), "tls-addr", doors.tlsAddr(), "admin-addr", side.String(),
-		"mode", "standalone", "access", cfg.describeAccess(), "node", cfg.nodeName,
-		"max-memory", cfg.maxMemory.String(), "version", version)
+	p, err := newParts(cfg, store, member, now, stop, log)
+	if err != nil {
+		return errors.Join(err, doors.close(), member.Close())
+	}
+	p.node.addr = doors.addr()
+	side, err := openSideDoor(ctx, cfg, p, log)
+	if err != nil {
+		return errors.Join(err, doors.close(), member.Close())
+	}
+	go sweep(ctx, store, now, p.watch.swept)
+	go reload(ctx, cfg, p.access, p.node, hangup, log)
+
+	if cfg.cluster.secret == "" {
+		// It takes no time: nobody shall see a node that cannot decide yet.
+		select {
+		case <-member.Registered():
+		case err := <-fatal:
+			return errors.Join(err, side.shut(ctx), doors.close())
+		case <-ctx.Done():
+		}
+	}
+	shut := doors.serve(p.node.sockets)
+	p.watch.serving.Store(true)
+	registered := member.Registered()
+	if cfg.cluster.secret != "" {
+		log.Info("looking for the cluster", "addr", doors.plainAddr(), "bus-addr", p.busAddr(), "node", cfg.nodeName)
+	}
 	for _, name := range cfg.typedSecrets {
 		log.Warn("a secret on the command line can be read by everybody on this machine", "flag", name, "remedy", name+"-file")
 	}
-
-	go sweep(ctx, store, now, watch.swept)
-	go reload(ctx, cfg, access, node, hangup, log)
-	select {
-	case err := <-doors.serve(node.sockets):
-		return errors.Join(err, side.shut(ctx))
-	case <-ctx.Done():
+	for {
+		select {
+		case <-registered:
+			registered = nil
+			log.Info("ready", "addr", doors.plainAddr(), "tls-addr", doors.tlsAddr(), "admin-addr", side.String(), "bus-addr", p.busAddr(),
+				"mode", cfg.cluster.mode(), "access", cfg.describeAccess(), "node", cfg.nodeName, "dir", cfg.cluster.dir,
+				"max-memory", cfg.maxMemory.String(), "version", version)
+		case err := <-shut:
+			return errors.Join(err, side.shut(ctx), member.Close())
+		case err := <-fatal:
+			// The disk may hang: nothing here waits for it.
+			cut, now := context.WithCancel(ctx)
+			now()
+			_ = p.node.sockets.Shutdown(cut)
+			return err
+		case <-ctx.Done():
+			p.drain(ctx, side, log)
+			return nil
+		}
 	}
-	watch.serving.Store(false)
-	dispatcher.Unpause()
-	patience := node.drainTimeout()
+}
+
+// drain lets clients finish, within a bound.
+func (p *parts) drain(ctx context.Context, side *sideDoor, log *slog.Logger) {
+	p.watch.serving.Store(false)
+	p.dispatcher.Unpause()
+	patience := p.node.drainTimeout()
 	log.Info("stopping", "drain-timeout", patience.String())
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
-	if err := node.sockets.Shutdown(drain); err != nil {
+	if err := p.node.sockets.Shutdown(ctx); err != nil {
 		log.Warn("clients were cut", "err", err)
 	}
-	if err := side.shut(drain); err != nil {
+	if err := side.shut(ctx); err != nil {
 		log.Warn("requests over HTTP were cut", "err", err)
 	}
-	allowed, denied := decisions(dispatcher)
-	log.Info("stopped", "keys", store.Len(), "allowed", allowed, "denied", denied)
-	return nil
+	if err := p.member.Leave(ctx); err != nil {
+		log.Warn("the leadership was not handed over: the others elect a leader", "err", err)
+	}
+	if err := p.member.Close(); err != nil {
+		log.Error("the node did not close well", "err", err)
+	}
+	allowed, denied := decisions(p.dispatcher)
+	log.Info("stopped", "keys", p.node.store.Len(), "allowed", allowed, "denied", denied)
 }
 
 // decisions sums up all that were made.

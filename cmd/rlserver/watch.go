@@ -21,6 +21,7 @@ import (
 // does, and asks the rest. It implements admin.Node.
 type watch struct {
 	node       *node
+	joined     func() error // why the node is not part of its cluster
 	dispatcher *commands.Dispatcher
 	now        func() int64
 
@@ -40,8 +41,8 @@ type watch struct {
 var _ admin.Node = (*watch)(nil)
 
 // newWatch lacks the dispatcher, which needs its commandEvents.
-func newWatch(n *node, now func() int64) *watch {
-	w := &watch{node: n, now: now}
+func newWatch(n *node, joined func() error, now func() int64) *watch {
+	w := &watch{node: n, joined: joined, now: now}
 	w.sweptAt.Store(now())
 	w.refused.begin(server.ReasonClients, server.ReasonPerAddr, server.ReasonShutdown)
 	w.closed.begin(server.ReasonPeer, server.ReasonQuit, server.ReasonProtocol, server.ReasonStranger, server.ReasonPanic, server.ReasonIdle,
@@ -52,6 +53,9 @@ func newWatch(n *node, now func() int64) *watch {
 // commandEvents counts and logs what commands meet.
 func (w *watch) commandEvents(log *slog.Logger) commands.Events {
 	return commands.Events{
+		PolicyWarning: func(name, warning string) {
+			log.Warn("a policy may not do what is meant", "policy", oneLine(name), "warning", warning)
+		},
 		Decided: w.latency.Observe,
 		AuthFailed: func(user, addr string) {
 			w.authFailures.Add(1)
@@ -151,7 +155,7 @@ func (w *watch) Ready() error {
 	if !w.serving.Load() {
 		return errNotServing
 	}
-	return nil
+	return w.joined()
 }
 
 // stuckAfter is how long the sweeper, which moves every sweepEvery, may stand

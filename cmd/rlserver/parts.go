@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/rlserver/rlserver/cluster"
+	"github.com/rlserver/rlserver/commands"
+	"github.com/rlserver/rlserver/resp/server"
+	"github.com/rlserver/rlserver/state"
+)
+
+// parts are what a running node consists of, besides its addresses.
+type parts struct {
+	node       *node
+	member     *cluster.Node
+	access     *access
+	watch      *watch
+	dispatcher *commands.Dispatcher
+}
+
+// newParts wires a node together.
+func newParts(cfg *config, store *state.Store, member *cluster.Node, now func() int64, stop context.CancelFunc, log *slog.Logger) (*parts, error) {
+	p := &parts{node: newNode(cfg, store, now(), stop), member: member, access: newAccess(cfg)}
+	p.watch = newWatch(p.node, member.Ready, now)
+	var err error
+	p.dispatcher, err = commands.New(commands.Config{
+		Buckets:       buckets{store},
+		PolicyBuckets: newPolicyBuckets(store),
+		Policies:      member.Policies(),
+		Ownership:     soleOwner{cfg.nodeName},
+		Cluster:       members{member, cfg.cluster.mode(), cfg.nodeName},
+		Server:        p.node,
+		Users:         p.access.users,
+		Clock:         now,
+		After:         func(nanos int64, do func()) { time.AfterFunc(time.Duration(nanos), do) },
+		Bounds:        cfg.bounds(),
+		MaxKey:        cfg.maxKey,
+		Loading:       member.Ready,
+		Events:        p.watch.commandEvents(log),
+	})
+	if err != nil {
+		return nil, err
+	}
+	p.watch.dispatcher = p.dispatcher
+	sockets := cfg.sockets(now)
+	sockets.Handler = p.dispatcher
+	sockets.Events = p.watch.events(socketEvents(log))
+	p.node.sockets, err = server.New(sockets)
+	return p, err
+}
+
+// busAddr is where other nodes are served.
+func (p *parts) busAddr() string {
+	if addr := p.member.BusAddr(); addr != "" {
+		return addr
+	}
+	return "off"
+}
