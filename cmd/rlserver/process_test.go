@@ -98,8 +98,8 @@ func serverCommand(t *testing.T, args ...string) *exec.Cmd {
 type serverProcess struct {
 	*process
 
-	log                   *serverLog
-	addr, tlsAddr, atHTTP string // "off" where it does not listen
+	log                          *serverLog
+	addr, tlsAddr, atHTTP, atBus string // "off" where it does not listen
 }
 
 // startServer starts a server on ports that the system chooses. When the test
@@ -118,6 +118,7 @@ func startCommand(t *testing.T, cmd *exec.Cmd) *serverProcess {
 	s.process = start(t, cmd)
 	ready := s.expectLog(t, "ready")
 	s.addr, s.tlsAddr, s.atHTTP = ready["addr"].(string), ready["tls-addr"].(string), ready["admin-addr"].(string)
+	s.atBus = ready["bus-addr"].(string)
 	t.Cleanup(func() { s.stop(t) })
 	return s
 }
