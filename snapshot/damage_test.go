@@ -128,7 +128,7 @@ func TestNotASnapshot(t *testing.T) {
 		"REDIS0011":                          ErrNotSnapshot,
 		"R":                                  io.ErrUnexpectedEOF,
 		"X":                                  ErrNotSnapshot,
-		"RLSNAP\x00":                         ErrVersion,
+		"RLSNAP\x00":                         ErrNotSnapshot,
 		"RLSNAP\x02":                         ErrVersion,
 		"RLSNAP\x01":                         io.ErrUnexpectedEOF,
 		"RLSNAP\x01\x01":                     io.ErrUnexpectedEOF,

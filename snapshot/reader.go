@@ -58,11 +58,11 @@ func NewReader(r io.Reader, clock Clock) (*Reader, error) {
 	switch {
 	case err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, fmt.Errorf("snapshot: read: %w", err)
-	case string(begin[:min(n, len(magic))]) != magic[:min(n, len(magic))]:
+	case string(begin[:min(n, len(magic))]) != magic[:min(n, len(magic))], n == len(begin) && begin[len(magic)] == 0:
 		return nil, ErrNotSnapshot
 	case err != nil:
 		return nil, &SectionError{Err: io.ErrUnexpectedEOF}
-	case begin[len(magic)] > Version || begin[len(magic)] == 0:
+	case begin[len(magic)] > Version:
 		return nil, fmt.Errorf("%w: %d, known are 1 to %d", ErrVersion, begin[len(magic)], Version)
 	}
 	rd.offset = int64(len(begin))
@@ -170,6 +170,10 @@ func (r *Reader) section() (kind byte, err error) {
 	}
 	if _, err := io.ReadFull(r.r, sum[:]); err != nil {
 		return kind, torn(err)
+	}
+	if kind == 0 && length == 0 && sum == [4]byte{} {
+		// Zeros: room for what was never written.
+		return 0, io.ErrUnexpectedEOF
 	}
 	r.offset += int64(1 + size + len(r.payload) + len(sum))
 	if binary.LittleEndian.Uint32(sum[:]) != checksum(kind, r.payload) {

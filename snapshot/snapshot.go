@@ -35,6 +35,8 @@ const (
 	fullSection = 64 << 10  // from here on a slot goes on in another section: one that rots takes little with it
 	maxKey      = 256 << 10 // a key
 	maxNode     = 256       // the name of a node
+	// All up to and including the header.
+	maxBeginning = 300
 )
 
 // maxLog is the most entries of one sliding-log, the largest that a server can
