@@ -159,7 +159,7 @@ func (n *Node) start(met []meeting) {
 	}
 	ctx, cancel := context.WithTimeout(n.ctx, n.times(serveTimeout))
 	defer cancel()
-	err := n.raft.Register(ctx)
+	err := n.raft.Register(ctx, 1, 0)
 	var refused *raftfsm.RefusedError
 	switch {
 	case err == nil:

@@ -169,7 +169,7 @@ func (w *network) register(all ...*testNode) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), 30*time.Second)
 	defer cancel()
 	for _, tn := range all {
-		if err := tn.Register(ctx); err != nil {
+		if err := tn.Register(ctx, 1, 1e9); err != nil {
 			w.t.Fatal(err)
 		}
 		if err := tn.Ready(); err != nil {
@@ -244,7 +244,7 @@ func TestAlone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := n.Register(t.Context()); err != nil {
+		if err := n.Register(t.Context(), 1, 1e9); err != nil {
 			t.Fatal(err)
 		}
 		return n
@@ -421,7 +421,7 @@ func TestNameIsTaken(t *testing.T) {
 	}
 	tn.Heard(all[0].ID(), all[0].addr)
 	var refused *RefusedError
-	if err := tn.Register(t.Context()); !errors.As(err, &refused) || !strings.Contains(err.Error(), "the name n1 belongs to node") {
+	if err := tn.Register(t.Context(), 1, 1e9); !errors.As(err, &refused) || !strings.Contains(err.Error(), "the name n1 belongs to node") {
 		t.Error(err)
 	}
 	if err := tn.Ready(); err == nil {

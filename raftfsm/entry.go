@@ -21,12 +21,16 @@ const (
 	TypePolicyReplace Type = 5 // many policies at once
 	TypeNodeAdd       Type = 6 // lets a removed node come back
 	TypeNodeRemove    Type = 7
+	TypeAssign        Type = 8  // owners for slots that have none
+	TypeTakeOver      Type = 9  // a node is down; its slots go to others
+	TypeMove          Type = 10 // slots go from one node to another that has their counts
+	TypeAbortMove     Type = 11
 )
 
 // Level is the feature level of this program: entries whose types are at most
 // that are understood. Every member tells its own when it registers, and none
 // is sent an entry that it does not understand.
-const Level = 1
+const Level = 2
 
 // kind is one type of entry.
 type kind struct {
@@ -46,6 +50,10 @@ func kinds() map[Type]kind {
 		TypePolicyReplace: {"policy-replace", 1, readAs(readPolicyReplace)},
 		TypeNodeAdd:       {"node-add", 1, readAs(readNodeAdd)},
 		TypeNodeRemove:    {"node-remove", 1, readAs(readNodeRemove)},
+		TypeAssign:        {"assign", 2, readAs(readAssign)},
+		TypeTakeOver:      {"take-over", 2, readAs(readTakeOver)},
+		TypeMove:          {"move", 2, readAs(readMove)},
+		TypeAbortMove:     {"abort-move", 2, readAs(readAbortMove)},
 	}
 }
 

@@ -25,11 +25,12 @@ type state struct {
 	voters      []string          // ids, ascending
 	votersIndex uint64            // of the log's entry that made them so
 	policies    *policy.View
+	slots       *slotTable
 	requests    requests
 }
 
 func newState() *state {
-	return &state{members: map[string]Member{}, removed: map[string]string{}, policies: &policy.View{}, requests: newRequests()}
+	return &state{members: map[string]Member{}, removed: map[string]string{}, policies: &policy.View{}, slots: &slotTable{}, requests: newRequests()}
 }
 
 func (s *state) changeMembers() map[string]Member {
@@ -47,6 +48,7 @@ type View struct {
 
 	members map[string]Member
 	removed map[string]string
+	slots   *slotTable
 }
 
 // Member returns the member of that id.
@@ -123,7 +125,7 @@ func (f *FSM) publish() {
 	s := f.state
 	f.view.Store(&View{
 		Index: s.index, Cluster: s.cluster, Policies: s.policies, Voters: s.voters, VotersIndex: s.votersIndex,
-		members: s.members, removed: s.removed,
+		members: s.members, removed: s.removed, slots: s.slots,
 	})
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -85,7 +85,7 @@ func TestMembers(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	member := func(n int, name string) Register {
-		return Register{Member{ID: nodeID(n), Name: name, Addr: "a:1", BusAddr: "b:1", Nonce: 5, Level: 1, Lease: 1e9}}
+		return Register{Member{ID: nodeID(n), Name: name, Addr: "a:1", BusAddr: "b:1", Nonce: 5, Count: 1, Level: Level, Lease: 1e9}}
 	}
 	m.StoreConfiguration(10, raft.Configuration{Servers: []raft.Server{
 		{Suffrage: raft.Voter, ID: raft.ServerID(nodeID(2))}, {Suffrage: raft.Voter, ID: raft.ServerID(nodeID(1))}, {Suffrage: raft.Nonvoter, ID: raft.ServerID(nodeID(3))},

@@ -25,12 +25,16 @@ func golden(t *testing.T) map[string]Command {
 	small := rule(t, "small", `"limit": 1, "window": "1s"`)
 	return map[string]Command{
 		"found-1":          Found{nodeID(255)},
-		"register-1":       Register{Member{ID: nodeID(1), Name: "n1", Addr: "h:7379", BusAddr: "h:17379", Nonce: 1 << 60, Level: 1, Lease: 1e9}},
+		"register-1":       Register{Member{ID: nodeID(1), Name: "n1", Addr: "h:7379", BusAddr: "h:17379", Nonce: 1 << 60, Count: 3, Level: 1, Lease: 1e9}},
 		"policy-set-1":     PolicySet{full, &seven},
 		"policy-delete-1":  PolicyDelete{"full", nil},
 		"policy-replace-1": PolicyReplace{[]*policy.Rule{full, small}, true},
 		"node-add-1":       NodeAdd{"n1"},
 		"node-remove-1":    NodeRemove{nodeID(1)},
+		"assign-1":         Assign{nodeID(1), []Range{{0, 9}, {16383, 16383}}},
+		"take-over-1":      TakeOver{nodeID(1), 7, []string{nodeID(2)}, []Witness{{nodeID(2), 8}, {nodeID(3), 9}}, true},
+		"move-1":           Move{nodeID(1), 7, nodeID(2), 8, []SlotVersion{{5, 6}, {16383, 300}}},
+		"abort-move-1":     AbortMove{nodeID(1), 7, []SlotVersion{{5, 6}}},
 	}
 }
 

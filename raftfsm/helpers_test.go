@@ -120,12 +120,28 @@ func randomCommand(tb testing.TB, rng *rand.Rand) Command {
 	randomRule := func(name string) *policy.Rule {
 		return rule(tb, name, fmt.Sprintf(`"limit": %d, "window": "1s", "tier": %q, "scope": "s%d"`, rng.IntN(3)+1, random("gold free"), rng.IntN(20)))
 	}
-	switch rng.IntN(10) {
+	someSlots := func() (all []SlotVersion) {
+		for range rng.IntN(3) + 1 {
+			all = append(all, SlotVersion{uint16(rng.IntN(4)), uint64(rng.IntN(300))})
+		}
+		return all
+	}
+	epoch := func() uint64 { return uint64(rng.IntN(300)) }
+	switch rng.IntN(14) {
+	case 10:
+		first := uint16(rng.IntN(Slots))
+		return Assign{nodeID(rng.IntN(4)), []Range{{first, first + uint16(rng.IntN(Slots-int(first)))}}}
+	case 11:
+		return TakeOver{nodeID(rng.IntN(4)), epoch(), []string{nodeID(1), nodeID(2)}, []Witness{{nodeID(1), epoch()}}, rng.IntN(2) == 0}
+	case 12:
+		return Move{nodeID(rng.IntN(4)), epoch(), nodeID(rng.IntN(4)), epoch(), someSlots()}
+	case 13:
+		return AbortMove{nodeID(rng.IntN(4)), epoch(), someSlots()}
 	case 0:
 		return Found{nodeID(99)}
 	case 1:
 		n := rng.IntN(4)
-		return Register{Member{ID: nodeID(n), Name: random("a b c"), Addr: fmt.Sprintf("h%d:7379", n), BusAddr: "h:1", Nonce: rng.Uint64(), Level: 1, Lease: 1e9}}
+		return Register{Member{ID: nodeID(n), Name: random("a b c"), Addr: fmt.Sprintf("h%d:7379", n), BusAddr: "h:1", Nonce: rng.Uint64(), Count: 1, Level: Level, Lease: 1e9}}
 	case 2:
 		return NodeRemove{nodeID(rng.IntN(4))}
 	case 3:

@@ -14,6 +14,7 @@ type Member struct {
 	Addr    string // host:port for Redis clients
 	BusAddr string // host:port for other nodes; empty: it has no bus
 	Nonce   uint64 // of the process that registered, random
+	Count   uint64 // of its registrations: 1, 2, ...
 	Level   uint64 // its feature level
 	Lease   uint64 // the longest promise that it asks for, in nanoseconds
 	Epoch   uint64 // the log index of the registration; 0: down
@@ -35,13 +36,13 @@ func readID(d *decoder) string {
 func appendMember(b []byte, m *Member) []byte {
 	b = appendText(appendText(b, m.ID), m.Name)
 	b = appendText(appendText(b, m.Addr), m.BusAddr)
-	return appendNumber(appendNumber(appendNumber(b, m.Nonce), m.Level), m.Lease)
+	return appendNumber(appendNumber(appendNumber(appendNumber(b, m.Nonce), m.Count), m.Level), m.Lease)
 }
 
 func readMember(d *decoder) Member {
 	return Member{
 		ID: readID(d), Name: d.text(), Addr: d.text(), BusAddr: d.text(),
-		Nonce: d.number(), Level: d.number(), Lease: d.number(),
+		Nonce: d.number(), Count: d.number(), Level: d.number(), Lease: d.number(),
 	}
 }
 
@@ -132,6 +133,9 @@ func (c NodeRemove) apply(s *state, index uint64) Result {
 	m, is := s.members[c.ID]
 	if !is {
 		return refuse("node %s is no member", c.ID)
+	}
+	if n := s.slots.owned(c.ID); n > 0 {
+		return refuse("node %s (%s) owns %d slots: RL.NODE.DRAIN %s moves them to others", m.Name, c.ID, n, m.Name)
 	}
 	delete(s.changeMembers(), c.ID)
 	s.removed = maps.Clone(s.removed)

@@ -68,10 +68,14 @@ func (n *Node) Propose(ctx context.Context, c Command) (Result, error) {
 	return r, nil
 }
 
-// Register makes this process known to the cluster. It is asked for again and
-// again until it succeeds, is refused, or ctx ends.
-func (n *Node) Register(ctx context.Context) error {
-	m := Member{ID: n.id, Name: n.cfg.Name, Addr: n.cfg.Addr, BusAddr: n.cfg.BusAddr, Nonce: n.nonce, Level: Level}
+// Register makes this process known to the cluster: its count-th registration,
+// with promises of at most lease nanoseconds. It is asked for again and again
+// until it succeeds, is refused, or ctx ends.
+func (n *Node) Register(ctx context.Context, count, lease uint64) error {
+	m := Member{
+		ID: n.id, Name: n.cfg.Name, Addr: n.cfg.Addr, BusAddr: n.cfg.BusAddr,
+		Nonce: n.nonce, Count: count, Level: Level, Lease: lease,
+	}
 	for {
 		r, err := n.Propose(ctx, Register{m})
 		if err == nil {

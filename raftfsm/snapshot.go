@@ -32,6 +32,7 @@ const (
 	sectionRemoved  = 3
 	sectionPolicies = 4 // some of them; as often as needed
 	sectionRequests = 5 // some of them; as often as needed
+	sectionSlots    = 6
 )
 
 const (
@@ -80,7 +81,7 @@ func (s *state) write(w io.Writer) error {
 	for _, section := range []struct {
 		kind    byte
 		payload []byte
-	}{{sectionHead, head}, {sectionMembers, members}, {sectionRemoved, removed}} {
+	}{{sectionHead, head}, {sectionMembers, members}, {sectionRemoved, removed}, {sectionSlots, appendSlotTable(nil, s.slots)}} {
 		if err := writeSection(w, section.kind, section.payload); err != nil {
 			return err
 		}
@@ -200,6 +201,8 @@ func (s *state) readSection(kind byte, d *decoder) {
 			id := readID(d)
 			s.removed[id] = d.text()
 		}
+	case sectionSlots:
+		s.slots = readSlotTable(d)
 	case sectionPolicies:
 		words := policy.Words()
 		for range d.count() {

@@ -102,7 +102,7 @@ func TestNodeWithAHangingDisk(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := n.Register(t.Context()); err != nil {
+	if err := n.Register(t.Context(), 1, 1e9); err != nil {
 		t.Fatal(err)
 	}
 	eventually(t, "a cluster id", func() bool { return n.View().Cluster != "" })
@@ -129,7 +129,7 @@ func TestDamagedLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(n.Register(t.Context()), n.Close()); err != nil {
+	if err := errors.Join(n.Register(t.Context(), 1, 1e9), n.Close()); err != nil {
 		t.Fatal(err)
 	}
 	whole, err := os.ReadFile(logPath(dir))
@@ -181,7 +181,7 @@ func TestEntryOfTheFuture(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := n.Register(t.Context()); err != nil {
+	if err := n.Register(t.Context(), 1, 1e9); err != nil {
 		t.Fatal(err)
 	}
 	before := n.View()
