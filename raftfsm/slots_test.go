@@ -23,9 +23,9 @@ func newSlotsMachine(t *testing.T, n int) *machine {
 	return m
 }
 
-func (m *machine) registers(i int) uint64 {
+func (m *machine) registers(i int) {
 	m.tb.Helper()
-	return m.must(Register{Member{ID: nodeID(i), Name: fmt.Sprintf("n%d", i), Nonce: uint64(i), Count: 1, Level: Level, Lease: 1e9}}).Version
+	m.must(Register{Member{ID: nodeID(i), Name: fmt.Sprintf("n%d", i), Nonce: uint64(i), Count: 1, Level: Level, Lease: 1e9}})
 }
 
 func (m *machine) epoch(i int) uint64 {
