@@ -23,6 +23,14 @@ help: ## show this list
 run: build ## build, and start one node with the defaults (ARGS='--addr 127.0.0.1:7400' passes flags)
 	@exec bin/rlserver $(ARGS)
 
+.PHONY: cluster
+cluster: build ## build, and start three nodes as one cluster in the background
+	@scripts/cluster up 3
+
+.PHONY: cluster-down
+cluster-down: ## stop the nodes of make cluster; their data stays
+	@scripts/cluster down
+
 .PHONY: build
 build: ## build bin/rlserver (VERSION=1.2.3 stamps it)
 	CGO_ENABLED=0 go build -trimpath $(if $(VERSION),-ldflags '-X main.version=$(VERSION)') -o bin/rlserver ./cmd/rlserver
