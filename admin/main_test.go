@@ -27,6 +27,7 @@ type fakeNode struct {
 	mu            sync.Mutex
 	snapshot      Snapshot
 	denied, asked []TopKey
+	policies      []PolicyCount
 	ready, live   error
 }
 
@@ -42,6 +43,11 @@ func newFakeNode() *fakeNode {
 		Replaced: 1, KeysTooLong: 2, LogsTooLarge: 3, AuthFailures: 7, HandshakeFailures: []Count{{"http", 0}, {"redis", 2}},
 		Slots: 16384, SlotsOwned: 16384,
 		Keys: 12, Specs: 2, MemoryBuckets: 1 << 20, MemoryLimit: 1 << 30, MemoryHeap: 5 << 20, MemoryRSS: 20 << 20,
+	}
+	n.snapshot.Policies = PolicyCount{Decisions: 40, Denied: 10, Shadowed: 8, ShadowDenied: 1}
+	n.snapshot.Cluster = Cluster{
+		Mode: "standalone", ID: "c1", Leader: "node-1", Leads: true, Applied: 7,
+		Members: []Member{{Name: "node-1", Addr: "127.0.0.1:7379", This: true, Leads: true, Votes: true, Alive: true}},
 	}
 	n.snapshot.Decisions[limit.TokenBucket] = Outcomes{Allowed: 50, Denied: 20}
 	return n
@@ -59,6 +65,7 @@ func (n *fakeNode) Snapshot() Snapshot {
 	s := n.snapshot
 	s.Commands, s.Errors = slices.Clone(s.Commands), slices.Clone(s.Errors)
 	s.Refused, s.Closed = slices.Clone(s.Refused), slices.Clone(s.Closed)
+	s.Cluster.Members = slices.Clone(s.Cluster.Members)
 	return s
 }
 
@@ -69,6 +76,12 @@ func (n *fakeNode) top(keys *[]TopKey, most int) []TopKey {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Clone((*keys)[:min(most, len(*keys))])
+}
+
+func (n *fakeNode) PolicyCounts() []PolicyCount {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.policies)
 }
 
 func (n *fakeNode) Ready() error {

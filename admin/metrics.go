@@ -34,8 +34,9 @@ type metric struct {
 // reading is what metrics are read from.
 type reading struct {
 	Snapshot
-	ready   bool
-	refused []Count // HTTP requests, by reason
+	ready    bool
+	policies int64   // that exist
+	refused  []Count // HTTP requests, by reason
 
 	authFailures uint64 // of HTTP requests
 }
@@ -43,6 +44,17 @@ type reading struct {
 // one is the read of a metric without labels.
 func one[N int64 | uint64](field func(*reading) N) func(*reading, func(float64, ...string)) {
 	return func(r *reading, yield func(float64, ...string)) { yield(float64(field(r))) }
+}
+
+// whether is the read of a metric that is 1 or 0.
+func whether(field func(*reading) bool) func(*reading, func(float64, ...string)) {
+	return func(r *reading, yield func(float64, ...string)) {
+		if field(r) {
+			yield(1)
+		} else {
+			yield(0)
+		}
+	}
 }
 
 // byName is the read of a family with one label.
@@ -63,9 +75,19 @@ func byCommand(field func(*CommandCount) uint64) func(*reading, func(float64, ..
 	}
 }
 
+// byOutcome is the read of what policies answered, of which some was denied.
+func byOutcome(answers func(*PolicyCount) (all, denied uint64)) func(*reading, func(float64, ...string)) {
+	return func(r *reading, yield func(float64, ...string)) {
+		all, denied := answers(&r.Policies)
+		yield(float64(all-min(all, denied)), "allowed") // the two are not read at once
+		yield(float64(denied), "denied")
+	}
+}
+
 // metrics is the table of everything exported besides what the Go runtime and
 // the process tell.
 func metrics() []metric {
+	outcome := []label{{"outcome", "`allowed`, `denied`"}}
 	reason := []label{{"reason", "a fixed set"}}
 	command := []label{{"command", "the commands that exist; subcommands as `client|list`"}}
 	return []metric{
@@ -80,13 +102,7 @@ func metrics() []metric {
 		{
 			name: "rlserver_ready", kind: gauge,
 			help: "1 if the node may be sent requests, else 0; /readyz says why.",
-			read: func(r *reading, yield func(float64, ...string)) {
-				value := 0.0
-				if r.ready {
-					value = 1
-				}
-				yield(value)
-			},
+			read: whether(func(r *reading) bool { return r.ready }),
 		},
 		{
 			name: "rlserver_decisions_total", kind: counter,
@@ -255,6 +271,56 @@ func metrics() []metric {
 			name: "rlserver_conversions_total", kind: counter,
 			help: "Keys that went on under another rule: a roll-out, or two callers that disagree.",
 			read: one(func(r *reading) uint64 { return r.Conversions }),
+		},
+		{
+			name: "rlserver_policies", kind: gauge,
+			help: "Policies that exist, as this node knows them.",
+			read: one(func(r *reading) int64 { return r.policies }),
+		},
+		{
+			name: "rlserver_policy_decisions_total", kind: counter, labels: outcome,
+			help: "Answers of policies. A request that policies of several scopes decide counts once for each of them.",
+			read: byOutcome(func(c *PolicyCount) (all, denied uint64) { return c.Decisions, c.Denied }),
+		},
+		{
+			name: "rlserver_policy_shadow_decisions_total", kind: counter, labels: outcome,
+			help: "What policies in shadow mode would have answered.",
+			read: byOutcome(func(c *PolicyCount) (all, denied uint64) { return c.Shadowed, c.ShadowDenied }),
+		},
+		{
+			name: "rlserver_cluster_members", kind: gauge,
+			help: "Nodes of the cluster, this one included; 0 until it is part of one.",
+			read: one(func(r *reading) int64 { all, _ := r.Cluster.alive(false); return all }),
+		},
+		{
+			name: "rlserver_cluster_members_alive", kind: gauge,
+			help: "Nodes of the cluster that answer this one, itself included.",
+			read: one(func(r *reading) int64 { _, alive := r.Cluster.alive(false); return alive }),
+		},
+		{
+			name: "rlserver_cluster_voters", kind: gauge,
+			help: "Nodes whose majority elects the leader and decides on changes.",
+			read: one(func(r *reading) int64 { all, _ := r.Cluster.alive(true); return all }),
+		},
+		{
+			name: "rlserver_cluster_voters_alive", kind: gauge,
+			help: "Voters that answer this node, itself included if it votes.",
+			read: one(func(r *reading) int64 { _, alive := r.Cluster.alive(true); return alive }),
+		},
+		{
+			name: "rlserver_cluster_has_leader", kind: gauge,
+			help: "1 if this node knows a leader, else 0: then policies and members cannot be changed through it.",
+			read: whether(func(r *reading) bool { return r.Cluster.Leader != "" }),
+		},
+		{
+			name: "rlserver_cluster_is_leader", kind: gauge,
+			help: "1 if this node is the leader, else 0.",
+			read: whether(func(r *reading) bool { return r.Cluster.Leads }),
+		},
+		{
+			name: "rlserver_raft_applied_index", kind: gauge,
+			help: "Index of the last entry of the replicated log that this node applied. It rises with changes of policies and members.",
+			read: one(func(r *reading) uint64 { return r.Cluster.Applied }),
 		},
 		{
 			name: "rlserver_http_refused_total", kind: counter, labels: reason,

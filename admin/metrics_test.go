@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/rlserver/rlserver/policy"
 )
 
 // TestMetricsPage: docs/metrics.md is what the table says.
@@ -80,6 +82,9 @@ func TestScrape(t *testing.T) {
 	node.set(func(n *fakeNode) {
 		n.snapshot.Latency = latency.Histogram()
 		n.snapshot.EvictedFull, n.snapshot.EvictedNotFull = 8, 9
+		n.snapshot.Cluster = Cluster{Leader: "b", Applied: 12345, Members: []Member{
+			{Name: "a", This: true, Alive: true}, {Name: "b", Leads: true, Votes: true, Alive: true}, {Name: "c", Votes: true},
+		}}
 	})
 	url := serve(t, config(node))
 	lines := scrape(t, url)
@@ -109,6 +114,18 @@ func TestScrape(t *testing.T) {
 		`rlserver_connections_closed_total{reason="peer"} 3`,
 		`rlserver_evictions_total{kind="full"} 8`,
 		`rlserver_evictions_total{kind="used"} 9`,
+		`rlserver_policy_decisions_total{outcome="allowed"} 30`,
+		`rlserver_policy_decisions_total{outcome="denied"} 10`,
+		`rlserver_policy_shadow_decisions_total{outcome="allowed"} 7`,
+		`rlserver_policy_shadow_decisions_total{outcome="denied"} 1`,
+		`rlserver_policies 0`,
+		`rlserver_cluster_members 3`,
+		`rlserver_cluster_members_alive 2`,
+		`rlserver_cluster_voters 2`,
+		`rlserver_cluster_voters_alive 1`,
+		`rlserver_cluster_has_leader 1`,
+		`rlserver_cluster_is_leader 0`,
+		`rlserver_raft_applied_index 12345`,
 		`rlserver_keys 12`,
 		`rlserver_ready 1`,
 		`rlserver_slots_owned 16384`,
@@ -117,9 +134,12 @@ func TestScrape(t *testing.T) {
 			t.Errorf("no line %s", want)
 		}
 	}
-	node.set(func(n *fakeNode) { n.ready = os.ErrClosed })
-	if lines := scrape(t, url); !slices.Contains(lines, "rlserver_ready 0") {
-		t.Error("it is still ready")
+	node.set(func(n *fakeNode) { n.ready, n.snapshot.Cluster = os.ErrClosed, Cluster{} })
+	lines = scrape(t, url)
+	for _, want := range []string{"rlserver_ready 0", "rlserver_cluster_has_leader 0", "rlserver_cluster_members 0"} {
+		if !slices.Contains(lines, want) {
+			t.Errorf("then no line %s", want)
+		}
 	}
 }
 
@@ -136,10 +156,13 @@ func TestRuntimeMetrics(t *testing.T) {
 	}
 }
 
-// TestKeysAreNoLabels: whatever keys there are, the series stay the same.
+// TestKeysAreNoLabels: whatever keys, policies and members there are, the series
+// stay the same.
 func TestKeysAreNoLabels(t *testing.T) {
-	node := newFakeNode()
-	url := serve(t, config(node))
+	node, policies := newFakeNode(), newFakePolicies()
+	cfg := config(node)
+	cfg.Policies = policies
+	url := serve(t, cfg)
 	series := func() (names []string) {
 		for _, line := range scrape(t, url) {
 			names = append(names, line[:strings.LastIndexByte(line, ' ')])
@@ -152,10 +175,15 @@ func TestKeysAreNoLabels(t *testing.T) {
 		n.denied, n.asked = strangeKeys(), strangeKeys()
 		for i := range 1000 {
 			n.asked = append(n.asked, TopKey{fmt.Sprint("key-", i), 1})
+			n.policies = append(n.policies, PolicyCount{Name: fmt.Sprint("policy-", i), Decisions: 1})
 		}
+		n.snapshot.Cluster.Members = append(n.snapshot.Cluster.Members, Member{Name: "another"})
 	})
+	for _, p := range []string{"a", "b"} {
+		policies.Set(&policy.Policy{Name: p, Limit: 1, Window: 1e9}, nil, func(uint64, error) {})
+	}
 	if diff := cmp.Diff(before, series()); diff != "" {
-		t.Errorf("keys made series (-before +after):\n%s", diff)
+		t.Errorf("names made series (-before +after):\n%s", diff)
 	}
 }
 

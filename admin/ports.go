@@ -12,6 +12,10 @@ type Node interface {
 	// minutes, the highest count first. The caller may change the slices.
 	TopDenied(n int) []TopKey
 	TopAsked(n int) []TopKey
+	// PolicyCounts is what policies answered, of those that exist and were
+	// asked; bounded, however many policies there are. The caller may change
+	// the slice.
+	PolicyCounts() []PolicyCount
 	// Ready is nil if the node may be sent requests, else why not.
 	Ready() error
 	// Live is nil if the loops of the process go round, else which does not.
@@ -57,6 +61,9 @@ type Snapshot struct {
 	NoRoom                     uint64 // decisions that failed for want of memory
 	Swept, Sweeps              uint64 // keys; rounds over all slots
 	Conversions                uint64 // buckets that went on under another rule
+
+	Policies PolicyCount // of all policies, also those that are gone; without a name
+	Cluster  Cluster
 }
 
 // Outcomes counts decisions.
@@ -75,6 +82,48 @@ type CommandCount struct {
 	Calls    uint64
 	Rejected uint64 // before it ran: arity, access
 	Failed   uint64 // it ran, and answered an error
+}
+
+// PolicyCount is what one policy answered since the start of the process.
+type PolicyCount struct {
+	Name                   string
+	Decisions, Denied      uint64 // requests that it decided, and denied
+	Shadowed, ShadowDenied uint64 // requests that it saw in shadow mode, and would have denied
+}
+
+// Cluster is what the node knows of those that it shares policies with.
+type Cluster struct {
+	Mode    string   // standalone or cluster
+	ID      string   // empty: it is part of none yet
+	Leader  string   // its name; empty: none is known
+	Leads   bool     // it is this node
+	Applied uint64   // index of the last entry of the log that was applied here
+	Members []Member // this node is one of them, once it has joined
+}
+
+// Member is a node of the cluster, as this one sees it.
+type Member struct {
+	Name string // of one that never registered, its ID
+	Addr string // host:port for Redis clients; empty: not known yet
+	This bool   // it is the node that is shown
+
+	Leads, Votes bool
+	Alive        bool // it answered of late
+}
+
+// alive counts the members, or the voters alone, and those that answer.
+func (c *Cluster) alive(votersOnly bool) (all, alive int64) {
+	for i := range c.Members {
+		m := &c.Members[i]
+		if votersOnly && !m.Votes {
+			continue
+		}
+		all++
+		if m.Alive {
+			alive++
+		}
+	}
+	return all, alive
 }
 
 // decisions sums up all algorithms.

@@ -82,11 +82,15 @@ func verdict(check func() error) http.HandlerFunc {
 
 // read takes one reading of everything.
 func (s *Server) read() reading {
-	return reading{
+	r := reading{
 		Snapshot: s.cfg.Node.Snapshot(),
 		ready:    s.cfg.Node.Ready() == nil,
 		refused:  s.refused.counts(),
 
 		authFailures: s.refused.password.Load(),
 	}
+	if s.cfg.Policies != nil {
+		r.policies = int64(s.cfg.Policies.View().Len())
+	}
+	return r
 }

@@ -73,11 +73,12 @@ func (m *memoryPolicies) names() string {
 // quietNode is a node of which nothing is to be seen.
 type quietNode struct{}
 
-func (quietNode) Snapshot() admin.Snapshot     { return admin.Snapshot{} }
-func (quietNode) TopDenied(int) []admin.TopKey { return nil }
-func (quietNode) TopAsked(int) []admin.TopKey  { return nil }
-func (quietNode) Ready() error                 { return nil }
-func (quietNode) Live() error                  { return nil }
+func (quietNode) Snapshot() admin.Snapshot          { return admin.Snapshot{} }
+func (quietNode) TopDenied(int) []admin.TopKey      { return nil }
+func (quietNode) TopAsked(int) []admin.TopKey       { return nil }
+func (quietNode) PolicyCounts() []admin.PolicyCount { return nil }
+func (quietNode) Ready() error                      { return nil }
+func (quietNode) Live() error                       { return nil }
 
 // policyHost is an admin server with policies, and the URL it is reached by.
 type policyHost struct {

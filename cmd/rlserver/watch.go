@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/rlserver/rlserver/admin"
+	"github.com/rlserver/rlserver/cluster"
 	"github.com/rlserver/rlserver/commands"
 	"github.com/rlserver/rlserver/resp"
 	"github.com/rlserver/rlserver/resp/server"
@@ -23,6 +24,7 @@ type watch struct {
 	node       *node
 	joined     func() error // why the node is not part of its cluster
 	dispatcher *commands.Dispatcher
+	member     *cluster.Node // nil until it is set: no cluster is shown
 	now        func() int64
 
 	latency         admin.Latency // of decisions
@@ -40,7 +42,7 @@ type watch struct {
 
 var _ admin.Node = (*watch)(nil)
 
-// newWatch lacks the dispatcher, which needs its commandEvents.
+// newWatch lacks the dispatcher, which needs its commandEvents, and the member.
 func newWatch(n *node, joined func() error, now func() int64) *watch {
 	w := &watch{node: n, joined: joined, now: now}
 	w.sweptAt.Store(now())
@@ -120,6 +122,11 @@ func (w *watch) Snapshot() admin.Snapshot {
 		EvictedFull: uint64(buckets.EvictedFull), EvictedNotFull: uint64(buckets.EvictedNotFull),
 		NoRoom: uint64(buckets.NoRoom), Swept: uint64(buckets.Swept), Sweeps: uint64(buckets.Sweeps),
 		Conversions: uint64(buckets.Conversions),
+
+		Policies: admin.PolicyCount(w.dispatcher.PolicyTotals()),
+	}
+	if w.member != nil {
+		s.Cluster = clusterSnapshot(w.member, w.node.cfg.cluster.mode())
 	}
 	for _, c := range w.dispatcher.CommandCounts() {
 		s.Commands = append(s.Commands, admin.CommandCount(c))
@@ -146,6 +153,16 @@ func (w *watch) top(kind state.TopKind, n int) []admin.TopKey {
 		keys[i] = admin.TopKey{Key: k.Key, Count: k.Count}
 	}
 	return keys
+}
+
+// PolicyCounts implements admin.Node.
+func (w *watch) PolicyCounts() []admin.PolicyCount {
+	counts := w.dispatcher.PolicyCounts()
+	all := make([]admin.PolicyCount, len(counts))
+	for i, c := range counts {
+		all[i] = admin.PolicyCount(c)
+	}
+	return all
 }
 
 var errNotServing = errors.New("it does not serve: it starts, or drains its clients to stop")
