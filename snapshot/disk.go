@@ -56,6 +56,8 @@ const (
 // ErrReserve is within what Events.Stopped tells when no more may be written.
 var ErrReserve = errors.New("the disk is full but for the reserve")
 
+var errNoJournal = errors.New("no journal can be begun")
+
 // Config is what a Disk needs.
 type Config struct {
 	FS    FS

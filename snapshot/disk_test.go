@@ -293,6 +293,7 @@ func TestTornTail(t *testing.T) {
 	for name, tail := range map[string][]byte{
 		"half a section": {kindSlot, 100, 1, 2, 3},
 		"zeros":          make([]byte, 1000),
+		"half zeros":     append([]byte{kindSlot, 100, 1, 2, 3}, make([]byte, 1000)...),
 	} {
 		s := serve(t, newMemFS(), start)
 		s.fill(t, start)

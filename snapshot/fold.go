@@ -40,11 +40,6 @@ func (d *Disk) goOnFolding(now int64) error {
 	if err := f.add(d, foldSlots, now); err != nil || f.next < state.Slots {
 		return err
 	}
-	// The journal is read after the snapshot. Nothing in it may be older than
-	// what the snapshot has.
-	if err := d.writeChanges(now); err != nil {
-		return err
-	}
 	d.fold = nil
 	if err := f.finish(d); err != nil {
 		f.drop(d)

@@ -36,11 +36,12 @@ type Visit func(lossAt int64, records []Record)
 // visits then.
 func (s *Store) Records(slot uint16, now int64, visit Visit) {
 	sl := &s.slots[slot%Slots]
-	var b batch
+	b := s.batch()
+	defer s.done(b)
 	for pos, more := uint64(0), true; more; {
 		sl.mu.Lock()
 		b.begin(sl)
-		pos, more = sl.gather(pos, &b, func(e *entry) {
+		pos, more = sl.gather(pos, b, func(e *entry) {
 			if e.strict() || s.fullIn(e, now) > 0 {
 				b.add(s, e, now)
 			}
@@ -61,7 +62,8 @@ func (s *Store) Records(slot uint16, now int64, visit Visit) {
 // full, and whoever knows an older state sees it fill likewise.
 func (s *Store) Changed(w Collector, slot uint16, now int64, visit Visit) {
 	sl := &s.slots[slot%Slots]
-	var b batch
+	b := s.batch()
+	defer s.done(b)
 	news, whole := false, false
 	for pos, more, first := uint64(0), true, true; more; first = false {
 		sl.mu.Lock()
@@ -71,8 +73,8 @@ func (s *Store) Changed(w Collector, slot uint16, now int64, visit Visit) {
 				b.records = append(b.records, Record{Gone: true, All: true})
 			}
 		}
-		s.changes.take(sl.number, w, &b)
-		pos, more = sl.gather(pos, &b, func(e *entry) {
+		s.changes.take(sl.number, w, b)
+		pos, more = sl.gather(pos, b, func(e *entry) {
 			if whole || e.changed(w) {
 				e.spec &^= w.mark()
 				b.add(s, e, now)
@@ -91,6 +93,23 @@ type batch struct {
 	records []Record
 	keys    []byte
 	work    int
+}
+
+// batch is one that was used before, if there is: most slots hold little, and
+// there are many of them.
+func (s *Store) batch() *batch {
+	if b, ok := s.batches.Get().(*batch); ok {
+		return b
+	}
+	return new(batch)
+}
+
+// done keeps a batch for the next slot, unless it has grown very large.
+func (s *Store) done(b *batch) {
+	clear(b.records)
+	if cap(b.keys) <= 64<<10 {
+		s.batches.Put(b)
+	}
 }
 
 // begin begins anew with a slot that is locked.

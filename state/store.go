@@ -9,6 +9,7 @@ package state
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -89,6 +90,7 @@ type Store struct {
 	sweepNext atomic.Uint64 // slots swept so far; modulo Slots the next one
 	counters  counters
 	changes   changes
+	batches   sync.Pool // of *batch
 }
 
 // New returns an empty store, or an error that names all that is wrong.
