@@ -66,9 +66,9 @@ type process struct {
 	exited chan struct{}
 }
 
-// start runs a server in a folder of its own under dir, with addr given to
-// args, and waits until it answers.
-func start(ctx context.Context, dir, name string, args func(host, port string) []string) (*process, error) {
+// start runs a server in a folder of its own under dir, with that folder and
+// an address given to args, and waits until it answers.
+func start(ctx context.Context, dir, name string, args func(home, host, port string) []string) (*process, error) {
 	addr, err := freeAddr()
 	if err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func start(ctx context.Context, dir, name string, args func(host, port string) [
 	running, kill := context.WithCancel(ctx)
 	p.kill = kill
 	host, port, _ := net.SplitHostPort(addr)
-	cmd := command(running, name, args(host, port)...)
+	cmd := command(running, name, args(home, host, port)...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = home, log, log
 	cmd.Env = serverEnv(os.Environ())
 	err = cmd.Start()

@@ -47,13 +47,13 @@ func TestServersEnd(t *testing.T) {
 }
 
 func TestServerThatDoesNotStart(t *testing.T) {
-	_, err := start(t.Context(), t.TempDir(), "sh", func(_, _ string) []string {
+	_, err := start(t.Context(), t.TempDir(), "sh", func(_, _, _ string) []string {
 		return []string{"-c", "echo no such option >&2; exit 1"}
 	})
 	if err == nil || !strings.Contains(err.Error(), "no such option") {
 		t.Errorf("got %v, want what the server said", err)
 	}
-	if _, err = start(t.Context(), t.TempDir(), "rlserver-that-is-not", func(_, _ string) []string { return nil }); err == nil {
+	if _, err = start(t.Context(), t.TempDir(), "rlserver-that-is-not", func(_, _, _ string) []string { return nil }); err == nil {
 		t.Error("a program that is not there was started")
 	}
 }

@@ -90,7 +90,7 @@ func (b *bench) startAll(ctx context.Context, dir string) (targets []*target, st
 
 func (b *bench) startServer(ctx context.Context, dir string, kind software) (*process, error) {
 	if kind == redisServer {
-		return start(ctx, dir, "redis-server", func(host, port string) []string {
+		return start(ctx, dir, "redis-server", func(_, host, port string) []string {
 			return []string{"--bind", host, "--port", port, "--save", "", "--appendonly", "no"}
 		})
 	}
@@ -101,8 +101,8 @@ func (b *bench) startServer(ctx context.Context, dir string, kind software) (*pr
 			return nil, err
 		}
 	}
-	return start(ctx, dir, binary, func(host, port string) []string {
-		return []string{"--addr", host + ":" + port}
+	return start(ctx, dir, binary, func(home, host, port string) []string {
+		return []string{"--addr", host + ":" + port, "--dir", filepath.Join(home, "data")}
 	})
 }
 

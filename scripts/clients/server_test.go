@@ -21,8 +21,9 @@ import (
 func startServer(t *testing.T, flags ...string) string {
 	t.Helper()
 	log := &serverLog{ready: make(chan string, 1)}
-	cmd := exec.Command(filepath.Join(bin, "rlserver"), append([]string{"--addr", "127.0.0.1:0", "--log-format", "json", "--drain-timeout", "1s"}, flags...)...)
-	cmd.Dir = t.TempDir()
+	dir := t.TempDir()
+	cmd := exec.Command(filepath.Join(bin, "rlserver"), append([]string{"--addr", "127.0.0.1:0", "--dir", filepath.Join(dir, "data"), "--log-format", "json", "--drain-timeout", "1s"}, flags...)...)
+	cmd.Dir = dir
 	cmd.Stderr = log
 	p := start(t, cmd)
 	select {

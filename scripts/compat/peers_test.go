@@ -59,10 +59,10 @@ func startRedis(t *testing.T, args ...string) peer {
 }
 
 // startServer starts rlserver on a port that the system chooses; its log says
-// which.
+// which. Its state is in a folder that goes with the test.
 func startServer(t *testing.T, args ...string) peer {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), build(t), append([]string{"--addr", "127.0.0.1:0", "--log-format", "json"}, args...)...)
+	cmd := exec.CommandContext(t.Context(), build(t), append([]string{"--addr", "127.0.0.1:0", "--dir", t.TempDir(), "--log-format", "json"}, args...)...)
 	log, err := cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

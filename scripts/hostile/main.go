@@ -82,7 +82,8 @@ func run(ctx context.Context, out io.Writer) error {
 	return nil
 }
 
-// beset sends a crowd to a server of its own, and returns its line.
+// beset sends a crowd to a server of its own, without what the one before it
+// has saved, and returns its line.
 func beset(ctx context.Context, dir string, c crowd) (string, error) {
 	s, err := start(ctx, dir)
 	if err != nil {
@@ -133,8 +134,12 @@ type server struct {
 }
 
 func start(ctx context.Context, dir string) (*server, error) {
+	data, err := os.MkdirTemp(dir, "data-")
+	if err != nil {
+		return nil, err
+	}
 	s := &server{addr: freeAddr(), secure: freeAddr(), side: freeAddr()}
-	s.cmd = exec.CommandContext(ctx, filepath.Join(dir, "rlserver"), "--addr", s.addr, "--tls-addr", s.secure, "--admin-addr", s.side, "--max-clients", "12000",
+	s.cmd = exec.CommandContext(ctx, filepath.Join(dir, "rlserver"), "--dir", data, "--addr", s.addr, "--tls-addr", s.secure, "--admin-addr", s.side, "--max-clients", "12000",
 		"--tls-cert", filepath.Join(dir, "cert.pem"), "--tls-key", filepath.Join(dir, "key.pem"))
 	s.cmd.Dir = dir
 	if err := s.cmd.Start(); err != nil {
