@@ -272,6 +272,36 @@ func TestFold(t *testing.T) {
 	sameContent(t, content(serve(t, s.fs, now).store, now), content(s.store, now))
 }
 
+// TestSaveIsWhole: all that was known is durable when Save returns, also where a
+// snapshot was under way.
+func TestSaveIsWhole(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	for before := range 3 {
+		s := serve(t, newMemFS(), start)
+		now := start + second
+		s.Tick(now)
+		s.foldSoon = true
+		for range before * 10 {
+			now += ms
+			s.Tick(now)
+		}
+		s.fill(t, now)
+		if err := s.Save(now); err != nil {
+			t.Fatal(err)
+		}
+		sameContent(t, content(serve(t, s.fs.crash(r), now).store, now), content(s.store, now))
+	}
+	s := serve(t, newMemFS(), start)
+	s.fs.fail = errDisk
+	if err := s.Save(start); !errors.Is(err, errDisk) {
+		t.Error(err)
+	}
+	s.fs.fail = nil
+	if err := s.Save(start); err != nil || s.Stats().Stopped {
+		t.Errorf("%v, %+v", err, s.Stats())
+	}
+}
+
 // TestStartsFold: starts leave no heap of journals behind.
 func TestStartsFold(t *testing.T) {
 	fs, now := newMemFS(), start

@@ -40,6 +40,11 @@ func (d *Disk) goOnFolding(now int64) error {
 	if err := f.add(d, foldSlots, now); err != nil || f.next < state.Slots {
 		return err
 	}
+	// What changed in slots that were written first is then in the journal:
+	// all that was known when the snapshot gets its name is durable.
+	if err := d.writeChanges(now); err != nil {
+		return err
+	}
 	d.fold = nil
 	if err := f.finish(d); err != nil {
 		f.drop(d)
