@@ -25,6 +25,7 @@ type store struct {
 	calls  map[uint64]time.Time // under way: since when
 	next   uint64
 	now    func() time.Time
+	looked time.Time // when hangs looked last; zero: never
 	broken error
 }
 
@@ -92,12 +93,24 @@ func (s *store) begin() (end func(error) error) {
 	}
 }
 
-// hangs reports a call that has lasted too long, as an error, once.
+// stoodStill is how long nobody may have looked for calls that hang before that
+// is a sign of a process that stood still: it was stopped, or its machine was.
+const stoodStill = time.Second
+
+// hangs reports a call that has lasted too long, as an error, once. Time in
+// which the process stood still is not the disk's.
 func (s *store) hangs(most time.Duration) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	now := s.now()
+	if still := now.Sub(s.looked); !s.looked.IsZero() && still > stoodStill {
+		for id := range s.calls {
+			s.calls[id] = now
+		}
+	}
+	s.looked = now
 	for _, since := range s.calls {
-		if took := s.now().Sub(since); took > most && s.broken == nil {
+		if took := now.Sub(since); took > most && s.broken == nil {
 			s.broken = fmt.Errorf("the replicated log hangs: the disk has not answered for %s", took.Round(time.Millisecond))
 			return s.broken
 		}
@@ -145,17 +158,24 @@ func (s *store) GetLog(index uint64, log *raft.Log) error {
 		_ = end(nil)
 		return err
 	}
+	if err == nil {
+		err = checkSum(index, log)
+	}
 	return end(err)
 }
 
 // StoreLog implements raft.LogStore.
 func (s *store) StoreLog(log *raft.Log) error {
-	return s.write(func() error { return s.bolt.StoreLog(log) })
+	return s.StoreLogs([]*raft.Log{log})
 }
 
 // StoreLogs implements raft.LogStore.
 func (s *store) StoreLogs(logs []*raft.Log) error {
-	return s.write(func() error { return s.bolt.StoreLogs(logs) })
+	summed := make([]*raft.Log, len(logs))
+	for i, log := range logs {
+		summed[i] = withSum(log)
+	}
+	return s.write(func() error { return s.bolt.StoreLogs(summed) })
 }
 
 // DeleteRange implements raft.LogStore.

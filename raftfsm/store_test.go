@@ -26,10 +26,17 @@ func TestStoreHangs(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- s.SetUint64([]byte("k"), 1) }()
 	<-entered
-	now = now.Add(5 * time.Second)
 	if err := s.hangs(5 * time.Second); err != nil {
 		t.Error(err)
 	}
+	now = now.Add(time.Hour) // nobody looked: the process stood still
+	for range 21 {
+		if err := s.hangs(5 * time.Second); err != nil {
+			t.Error(err)
+		}
+		now = now.Add(250 * time.Millisecond)
+	}
+	now = now.Add(-250 * time.Millisecond)
 	now = now.Add(time.Millisecond)
 	if err := s.hangs(5 * time.Second); err == nil || !strings.Contains(err.Error(), "the disk has not answered for 5.001s") {
 		t.Error(err)
@@ -44,6 +51,46 @@ func TestStoreHangs(t *testing.T) {
 	// Nothing is written after it.
 	if err := s.StoreLog(&raft.Log{Index: 1}); err == nil {
 		t.Error("it was written")
+	}
+	if err := bolt.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// An entry that is not what was written is refused, whatever its bytes say.
+func TestStoreChecksEntries(t *testing.T) {
+	bolt, err := openStore(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fatal error
+	s := newStore(bolt, time.Now, func(err error) { fatal = err })
+	written := &raft.Log{Index: 7, Term: 3, Type: raft.LogCommand, Data: []byte("LIMIT 5")}
+	if err := s.StoreLog(written); err != nil {
+		t.Fatal(err)
+	}
+	var read raft.Log
+	if err := s.GetLog(7, &read); err != nil || string(read.Data) != "LIMIT 5" || read.Extensions != nil || written.Extensions != nil {
+		t.Errorf("%+v, %v", read, err)
+	}
+	for name, change := range map[string]func(*raft.Log){
+		"data":        func(l *raft.Log) { l.Data = []byte("LIMIT 4") },
+		"term":        func(l *raft.Log) { l.Term++ },
+		"index":       func(l *raft.Log) { l.Index++ },
+		"type":        func(l *raft.Log) { l.Type = raft.LogNoop },
+		"no checksum": func(l *raft.Log) { l.Extensions = nil },
+	} {
+		changed := withSum(written)
+		change(changed)
+		if err := checkSum(7, changed); err == nil {
+			t.Errorf("%s: it was taken", name)
+		}
+	}
+	if err := bolt.StoreLog(written); err != nil { // as if damaged
+		t.Fatal(err)
+	}
+	if err := s.GetLog(7, &read); err == nil || fatal == nil || !strings.Contains(fatal.Error(), "entry 7 is damaged") {
+		t.Errorf("%v, %v", err, fatal)
 	}
 	if err := bolt.Close(); err != nil {
 		t.Error(err)
@@ -82,13 +129,13 @@ func TestNodeWithAHangingDisk(t *testing.T) {
 	fatal := make(chan error, 1)
 	cfg := testConfig(t.TempDir(), "n1", fatal)
 	release, hang := make(chan struct{}), make(chan struct{})
-	start := time.Now()
+	var now atomic.Int64
 	cfg.Now = func() time.Time {
 		select {
 		case <-hang:
-			return start.Add(storeTimeout + time.Second)
+			return time.Unix(0, now.Add(int64(tendEvery)))
 		default:
-			return start
+			return time.Unix(0, now.Load())
 		}
 	}
 	var hanging atomic.Bool
