@@ -116,13 +116,23 @@ func (n *Node) step() bool {
 
 // gone says why this process must not go on, if so.
 func (n *Node) gone(met []meeting) error {
+	// What this process has not heard since it registered, or what one of the
+	// others says and another does not, may be old: the node may have been let
+	// in again.
 	name, removed := n.raft.View().Removed(n.raft.ID())
+	if removed && n.raft.Epoch() != 0 {
+		return removedError(name, n.raft.ID())
+	}
+	name, removed = "", false
+	disputed := false
 	for _, m := range met {
 		if m.Removed != "" {
 			name, removed = m.Removed, true
+		} else if m.err == nil && m.InCluster && m.id != n.raft.ID() {
+			disputed = true
 		}
 	}
-	if removed {
+	if removed && !disputed {
 		return removedError(name, n.raft.ID())
 	}
 	if m, is := n.raft.View().Member(n.raft.ID()); is && n.raft.Epoch() != 0 && m.Epoch > n.raft.Epoch() && m.Nonce != n.raft.Nonce() {
