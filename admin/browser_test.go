@@ -21,9 +21,19 @@ func busyNode() *fakeNode {
 	node.set(func(n *fakeNode) {
 		n.denied, n.asked = strangeKeys(), strangeKeys()
 		n.snapshot.EvictedNotFull = 17
+		n.snapshot.Cluster = threeNodes()
+		n.policies = strangeCounts()
 		n.snapshot.Decisions[limit.SlidingWindow] = Outcomes{Allowed: 123_456_789, Denied: 1_234}
 	})
 	return node
+}
+
+// busyConfig serves it with policies.
+func busyConfig(t *testing.T, node *fakeNode) Config {
+	t.Helper()
+	cfg := config(node)
+	cfg.Policies = strangePolicies(t)
+	return cfg
 }
 
 // TestPageInBrowser looks at the page in each shape that it may take. With
@@ -31,7 +41,7 @@ func busyNode() *fakeNode {
 func TestPageInBrowser(t *testing.T) {
 	b := startBrowser(t)
 	node := busyNode()
-	cfg := config(node)
+	cfg := busyConfig(t, node)
 	looks := int64(0)
 	cfg.Now = func() (now int64) { // each look is a second later, and 1,500 decisions
 		node.set(func(n *fakeNode) {
@@ -60,9 +70,17 @@ func TestPageInBrowser(t *testing.T) {
 				p := b.newTab(t, width, scheme)
 				p.open(url + "/")
 				var got []string
-				p.eval(&got, `[...document.querySelectorAll(".name")].map(e => e.textContent)`)
+				p.eval(&got, `[...document.querySelectorAll(".keys .name")].map(e => e.textContent)`)
 				if !slices.Equal(got, want) {
 					t.Errorf("keys\n%q, want\n%q", got, want)
+				}
+				p.eval(&got, `[...document.querySelectorAll(".policies .name")].map(e => e.textContent)`)
+				if want := strangeOrder(); !slices.Equal(got, want) {
+					t.Errorf("policies\n%q, want\n%q", got, want)
+				}
+				p.eval(&got, `[...document.querySelectorAll(".members .node")].map(e => e.textContent)`)
+				if want := []string{"node-1", "node-2", "<script>node</script>"}; !slices.Equal(got, want) {
+					t.Errorf("members %q, want %q", got, want)
 				}
 				var title string
 				if p.eval(&title, `document.title`); title != "node-1 – rlserver" {
@@ -105,7 +123,7 @@ func TestPageStaysLive(t *testing.T) {
 	b := startBrowser(t)
 	node := busyNode()
 	ln := listen(t)
-	s := newServer(t, config(node))
+	s := newServer(t, busyConfig(t, node))
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(ln) }()
 	p := b.newTab(t, 1280, "light")
@@ -115,8 +133,12 @@ func TestPageStaysLive(t *testing.T) {
 	node.set(func(n *fakeNode) {
 		n.snapshot.Keys = 987_654
 		n.denied = []TopKey{{"<i>new</i>", 5}}
+		n.policies = append(n.policies, PolicyCount{Name: "zz-idle-0", Decisions: 7_777_777, Denied: 7_777_776})
+		n.snapshot.Cluster.Members[1].Alive = false
 	})
 	p.until(`document.body.textContent.includes("987,654") && document.querySelector(".name").textContent === "<i>new</i>"`)
+	p.until(`document.querySelector(".policies tbody tr").textContent.includes("7,777,776")`)
+	p.until(`document.querySelectorAll(".members .bad").length === 2`)
 	if p.eval(&ok, `window.mark === true && document.getElementById("stale").hidden`); !ok {
 		t.Error("the page was loaded anew, or says that it is stale")
 	}
@@ -131,7 +153,7 @@ func TestPageStaysLive(t *testing.T) {
 // TestPageWithoutScripts: it is loaded anew by itself.
 func TestPageWithoutScripts(t *testing.T) {
 	b := startBrowser(t)
-	url := serve(t, config(busyNode()))
+	url := serve(t, busyConfig(t, busyNode()))
 	p := b.newTab(t, 1280, "light")
 	p.call("Emulation.setScriptExecutionDisabled", map[string]any{"value": true}, nil)
 	p.open(url + "/")
@@ -142,7 +164,7 @@ func TestPageWithoutScripts(t *testing.T) {
 // from the server, whatever it asks for.
 func TestForeignNames(t *testing.T) {
 	b := startBrowser(t)
-	url := serve(t, config(busyNode()))
+	url := serve(t, busyConfig(t, busyNode()))
 	_, port, _ := strings.Cut(strings.TrimPrefix(url, "http://"), ":")
 	p := b.newTab(t, 1280, "light")
 	for _, path := range []string{"/", "/metrics", "/live"} {

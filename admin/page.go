@@ -66,7 +66,7 @@ func (*page) file(name, contentType string) http.HandlerFunc {
 type view struct {
 	Node, Version, Addr string
 	NotReady            string // why; "": it is ready
-	Uptime              string
+	Uptime, Mode        string
 
 	PerSecond, DeniedPerSecond, DeniedPercent string
 	LastMinute                                string // decisions
@@ -81,6 +81,8 @@ type view struct {
 	Algorithms []algorithmRow
 	Denied     []keyRow
 	Asked      []keyRow
+	Policies   *policyList   // nil: they are not served
+	Cluster    *clusterTable // nil: the node is alone
 	Notices    []notice
 }
 
@@ -94,7 +96,7 @@ type keyRow struct {
 	Share      int    // 1 to 100, of the highest count
 }
 
-// notice is a counter that should be 0, and is not.
+// notice is a number that should be 0, and is not.
 type notice struct{ Count, Text string }
 
 // view reads everything once. sees says which keys may be shown; nil: all.
@@ -103,7 +105,7 @@ func (s *Server) view(sees func(key string) bool) *view {
 	l := s.history.lately(sampleOf(&snapshot, now))
 	v := &view{
 		Node: snapshot.Node, Version: snapshot.Version, Addr: snapshot.Addr,
-		Uptime:    span(time.Duration(now - snapshot.StartedAt)),
+		Uptime: span(time.Duration(now - snapshot.StartedAt)), Mode: snapshot.Cluster.Mode,
 		PerSecond: rate(l.perSecond), DeniedPerSecond: rate(l.deniedPerSecond),
 		DeniedPercent: percent(l.deniedShare), LastMinute: grouped(l.decisions),
 		Slow: slow(&l.latency), Chart: newChart(l.seconds),
@@ -117,6 +119,10 @@ func (s *Server) view(sees func(key string) bool) *view {
 		Denied:     keyRows(s.cfg.Node.TopDenied(topAsked), sees),
 		Asked:      keyRows(s.cfg.Node.TopAsked(topAsked), sees),
 		Notices:    notices(&snapshot),
+		Cluster:    newClusterTable(&snapshot.Cluster),
+	}
+	if s.cfg.Policies != nil {
+		v.Policies = newPolicyList(s.cfg.Policies.View(), s.cfg.Node.PolicyCounts())
 	}
 	if err := s.cfg.Node.Ready(); err != nil {
 		v.NotReady = err.Error()
@@ -179,6 +185,11 @@ func notices(s *Snapshot) (all []notice) {
 			all = append(all, notice{grouped(n), text})
 		}
 	}
+	if len(s.Cluster.Members) > 1 && s.Cluster.Leader == "" {
+		all = append(all, notice{"No leader", "is known: no policy and no member can be changed until a majority of the voters answers"})
+	}
+	voters, alive := s.Cluster.alive(true)
+	add(uint64(voters-alive), "of "+grouped(voters)+" voters do not answer this node")
 	add(s.Panics, "commands failed with a defect of the server; the log has the stacks")
 	add(s.NoRoom, "decisions failed because memory is full; raise --max-memory")
 	add(s.EvictedNotFull, "keys were forgotten to make room; raise --max-memory")
