@@ -285,3 +285,20 @@ func TestInstallWithoutRoom(t *testing.T) {
 		t.Errorf("p1: %+v, %t", info, ok)
 	}
 }
+
+func TestMarkingDoesNotAllocate(t *testing.T) {
+	s, mirror := newStore(t, collect(ForDisk|ForReplica)), newStore(t)
+	key := []byte("k")
+	decide := func() {
+		if _, err := s.Decide(key, perYear, take(1), start); err != nil {
+			t.Fatal(err)
+		}
+	}
+	decide()
+	for range 3 {
+		follow(s, mirror, ForDisk, start)
+		if n := testing.AllocsPerRun(50, decide); n > 0 {
+			t.Errorf("%v allocations", n)
+		}
+	}
+}
