@@ -26,6 +26,7 @@ type Config struct {
 	Policies      Policies
 	PolicyBuckets PolicyBuckets
 	Cluster       Cluster
+	Persistence   Persistence // nil: counts are kept in memory only
 	// Loading says why the server cannot decide yet; nil, or nil once: it can.
 	Loading func() error
 	Events  Events

@@ -93,14 +93,6 @@ func (c *Call) infoMemory(i *ServerInfo, b *strings.Builder) {
 		i.MemoryBuckets, humanBytes(i.MemoryBuckets), i.MemoryLimit, humanBytes(i.MemoryLimit))
 }
 
-func (c *Call) infoPersistence(_ *ServerInfo, b *strings.Builder) {
-	waits := 0
-	if c.d.loading.wait() != nil {
-		waits = 1
-	}
-	fmt.Fprintf(b, "loading:%d\r\nrdb_changes_since_last_save:0\r\nrdb_bgsave_in_progress:0\r\naof_enabled:0\r\naof_rewrite_in_progress:0\r\n", waits)
-}
-
 func (c *Call) infoStats(i *ServerInfo, b *strings.Builder) {
 	calls := uint64(0)
 	for _, e := range c.d.entries {

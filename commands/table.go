@@ -64,6 +64,7 @@ func Table() []Command {
 		readonlyCommand(),
 		readwriteCommand(),
 		roleCommand(),
+		saveCommand(),
 		shutdownCommand(),
 		slowlogCommand(),
 		timeCommand(),

@@ -84,6 +84,9 @@ func (c *Call) timed(e *entry) error {
 // Settle asks once, for all decisions of a batch, whether they still hold, and
 // measures the batch.
 func (d *Dispatcher) Settle(s *resp.Session, decided []resp.Decided) {
+	if p := d.cfg.Persistence; p != nil {
+		p.Durable() // it may take a while, so that what follows comes after it
+	}
 	for i := range decided {
 		if !d.cfg.Ownership.Holds(decided[i].Slot, decided[i].Version) {
 			decided[i].Lost = true

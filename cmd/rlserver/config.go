@@ -14,6 +14,7 @@ import (
 	"github.com/rlserver/rlserver/limit"
 	"github.com/rlserver/rlserver/resp"
 	"github.com/rlserver/rlserver/resp/server"
+	"github.com/rlserver/rlserver/snapshot"
 )
 
 // config is everything an operator can set. Each field is a flag, an
@@ -41,6 +42,9 @@ type config struct {
 	handshakeTimeout time.Duration
 
 	cluster clusterConfig
+
+	sync        snapshot.SyncPolicy
+	diskReserve bytesValue
 
 	maxMemory bytesValue
 	sweepIdle time.Duration
@@ -74,6 +78,7 @@ type config struct {
 func (c *config) flags() *flag.FlagSet {
 	limits, sockets := resp.DefaultLimits(), server.DefaultConfig()
 	c.maxMemory = 1 << 30
+	c.diskReserve = snapshot.DefaultReserve
 	c.maxBulk = bytesValue(limits.MaxBulk)
 	c.maxQuery = bytesValue(limits.MaxQuery)
 	c.maxOutput = bytesValue(limits.MaxOutput)
@@ -106,6 +111,9 @@ func (c *config) flags() *flag.FlagSet {
 	fs.Var((*durationValue)(&c.handshakeTimeout), "handshake-timeout", "`time` in which a client must complete the TLS handshake")
 
 	c.cluster.flags(fs)
+
+	fs.Var((*syncValue)(&c.sync), "sync", "`when` changed buckets reach the disk: 1s, at most a second after the decision; always, before the reply leaves; off, when the system likes")
+	fs.Var(&c.diskReserve, "disk-reserve", "`bytes` of the disk that are left to others, the log of policies among them: with less buckets are no longer written")
 
 	fs.Var(&c.maxMemory, "max-memory", "most `bytes` of bucket state, logs included: 64mb, 1gb, ...; when it is full the buckets that forget least make room")
 	fs.Var((*durationValue)(&c.sweepIdle), "sweep-idle", "a bucket that is full and has been idle for this `time` is dropped")

@@ -31,6 +31,9 @@ func run(ctx context.Context, args []string, getenv func(string) string, hangup 
 	if len(args) > 0 && args[0] == "docs" {
 		return report(stderr, writeDocs(args[1:]))
 	}
+	if len(args) > 0 && args[0] == "inspect" {
+		return report(stderr, inspect(args[1:], stdout))
+	}
 	if len(args) > 0 && args[0] == "cluster" {
 		return report(stderr, clusterCommand(args[1:], stdout, stderr))
 	}

@@ -91,7 +91,8 @@ func (n *node) settings() []commands.Setting {
 	host, port, _ := net.SplitHostPort(n.addr) // as the system writes it
 	all := []commands.Setting{
 		{Name: "save", Value: ""},
-		{Name: "appendonly", Value: "no"},
+		{Name: "appendonly", Value: "yes"},
+		{Name: "appendfsync", Value: syncValue(n.cfg.sync).redis()},
 		{Name: "databases", Value: "1"},
 		{Name: "maxmemory-policy", Value: "forgets-least"},
 		{Name: "replica-read-only", Value: "yes"},

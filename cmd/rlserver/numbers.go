@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/rlserver/rlserver/snapshot"
 )
 
 // durationValue is a flag of time, written as Go does: 1500ms, 1s, 5m, 1h30m.
@@ -41,4 +43,30 @@ func (c *countValue) Set(text string) error {
 	}
 	*c = countValue(n)
 	return nil
+}
+
+// syncValue is the flag of when changes reach the disk.
+type syncValue snapshot.SyncPolicy
+
+func (s *syncValue) String() string { return snapshot.SyncPolicy(*s).String() }
+
+func (s *syncValue) Set(text string) error {
+	p, err := snapshot.ParseSync(text)
+	if err != nil {
+		return errors.New("want 1s, always or off")
+	}
+	*s = syncValue(p)
+	return nil
+}
+
+// redis is the same in the words of Redis' appendfsync.
+func (s syncValue) redis() string {
+	switch snapshot.SyncPolicy(s) {
+	case snapshot.SyncAlways:
+		return "always"
+	case snapshot.SyncOff:
+		return "no"
+	case snapshot.SyncSecond:
+	}
+	return "everysec"
 }

@@ -18,12 +18,13 @@ type parts struct {
 	access     *access
 	watch      *watch
 	dispatcher *commands.Dispatcher
+	keeper     *keeper
 }
 
 // newParts wires a node together.
 func newParts(cfg *config, store *state.Store, member *cluster.Node, now func() int64, stop context.CancelFunc, log *slog.Logger) (*parts, error) {
-	p := &parts{node: newNode(cfg, store, now(), stop), member: member, access: newAccess(cfg)}
-	p.watch = newWatch(p.node, member.Ready, now)
+	p := &parts{node: newNode(cfg, store, now(), stop), member: member, access: newAccess(cfg), keeper: newKeeper(cfg, store, now, log)}
+	p.watch = newWatch(p.node, p.starting, now)
 	var err error
 	p.dispatcher, err = commands.New(commands.Config{
 		Buckets:       buckets{store},
@@ -37,13 +38,14 @@ func newParts(cfg *config, store *state.Store, member *cluster.Node, now func() 
 		After:         func(nanos int64, do func()) { time.AfterFunc(time.Duration(nanos), do) },
 		Bounds:        cfg.bounds(),
 		MaxKey:        cfg.maxKey,
-		Loading:       member.Ready,
+		Persistence:   p.keeper,
+		Loading:       p.starting,
 		Events:        p.watch.commandEvents(log),
 	})
 	if err != nil {
 		return nil, err
 	}
-	p.watch.dispatcher, p.watch.member = p.dispatcher, member
+	p.watch.dispatcher = p.dispatcher
 	sockets := cfg.sockets(now)
 	sockets.Handler = p.dispatcher
 	sockets.Events = p.watch.events(socketEvents(log))
@@ -57,4 +59,12 @@ func (p *parts) busAddr() string {
 		return addr
 	}
 	return "off"
+}
+
+// starting says why the node cannot decide yet; nil: it can.
+func (p *parts) starting() error {
+	if err := p.keeper.loading(); err != nil {
+		return err
+	}
+	return p.member.Ready()
 }

@@ -37,65 +37,97 @@ func serve(ctx context.Context, cfg *config, now func() int64, hangup <-chan os.
 	p.node.addr = doors.addr()
 	side, err := openSideDoor(ctx, cfg, p, log)
 	if err != nil {
+		p.keeper.close()
 		return errors.Join(err, doors.close(), member.Close())
 	}
 	go sweep(ctx, store, now, p.watch.swept)
 	go reload(ctx, cfg, p.access, p.node, hangup, log)
-
-	if cfg.cluster.secret == "" {
-		// It takes no time: nobody shall see a node that cannot decide yet.
-		select {
-		case <-member.Registered():
-		case err := <-fatal:
-			return errors.Join(err, side.shut(ctx), doors.close())
-		case <-ctx.Done():
-		}
-	}
-	shut := doors.serve(p.node.sockets)
-	p.watch.serving.Store(true)
-	registered := member.Registered()
-	if cfg.cluster.secret != "" {
-		log.Info("looking for the cluster", "addr", doors.plainAddr(), "bus-addr", p.busAddr(), "node", cfg.nodeName)
-	}
 	for _, name := range cfg.typedSecrets {
 		log.Warn("a secret on the command line can be read by everybody on this machine", "flag", name, "remedy", name+"-file")
 	}
+
+	var shut <-chan error // nil: the doors were not opened yet
+	open := func() {
+		if shut == nil {
+			shut = doors.serve(p.node.sockets)
+			p.watch.serving.Store(true)
+		}
+	}
+	started, patience := p.started(ctx), time.NewTimer(startPatience)
+	defer patience.Stop()
 	for {
 		select {
-		case <-registered:
-			registered = nil
+		case err := <-started:
+			if err != nil {
+				return errors.Join(p.cut(err), doors.close())
+			}
+			started = nil
+			open()
 			log.Info("ready", "addr", doors.plainAddr(), "tls-addr", doors.tlsAddr(), "admin-addr", side.String(), "bus-addr", p.busAddr(),
 				"mode", cfg.cluster.mode(), "access", cfg.describeAccess(), "node", cfg.nodeName, "dir", cfg.cluster.dir,
 				"max-memory", cfg.maxMemory.String(), "version", version)
+		case <-patience.C:
+			if started != nil {
+				log.Info("not ready yet", "why", p.starting(), "addr", doors.plainAddr(), "bus-addr", p.busAddr(), "node", cfg.nodeName)
+				open()
+			}
 		case err := <-shut:
 			return errors.Join(err, side.shut(ctx), member.Close())
 		case err := <-fatal:
-			// The disk may hang: nothing here waits for it.
-			cut, now := context.WithCancel(ctx)
-			now()
-			_ = p.node.sockets.Shutdown(cut)
-			return err
+			return errors.Join(p.cut(err), doors.close())
 		case <-ctx.Done():
-			p.drain(ctx, side, log)
+			p.drain(ctx, doors, side, log)
 			return nil
 		}
 	}
 }
 
-// drain lets clients finish, within a bound.
-func (p *parts) drain(ctx context.Context, side *sideDoor, log *slog.Logger) {
+// startPatience is how long clients wait for a node that starts, so that they
+// do not meet one that cannot decide yet: most starts take less.
+const startPatience = time.Second
+
+// started is told when the node can decide, or why it never will.
+func (p *parts) started(ctx context.Context) <-chan error {
+	started := make(chan error, 1)
+	go func() {
+		if err := <-p.keeper.loaded; err != nil {
+			started <- err
+			return
+		}
+		select {
+		case <-p.member.Registered():
+			started <- nil
+		case <-ctx.Done():
+		}
+	}()
+	return started
+}
+
+// cut ends all connections at once, for a process that must end. The disk may
+// hang: nothing here waits for it.
+func (p *parts) cut(why error) error {
+	ctx, now := context.WithCancel(context.Background())
+	now()
+	_ = p.node.sockets.Shutdown(ctx)
+	return why
+}
+
+// drain lets clients finish, within a bound, and saves what they counted.
+func (p *parts) drain(ctx context.Context, doors doors, side *sideDoor, log *slog.Logger) {
 	p.watch.serving.Store(false)
 	p.dispatcher.Unpause()
 	patience := p.node.drainTimeout()
 	log.Info("stopping", "drain-timeout", patience.String())
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
+	_ = doors.close() // those that were never opened, too
 	if err := p.node.sockets.Shutdown(ctx); err != nil {
 		log.Warn("clients were cut", "err", err)
 	}
 	if err := side.shut(ctx); err != nil {
 		log.Warn("requests over HTTP were cut", "err", err)
 	}
+	p.keeper.close()
 	if err := p.member.Leave(ctx); err != nil {
 		log.Warn("the leadership was not handed over: the others elect a leader", "err", err)
 	}
@@ -121,6 +153,7 @@ func newStore(cfg *config) (*state.Store, error) {
 	seed := maphash.MakeSeed()
 	return state.New(state.Config{
 		MaxMemory: int64(cfg.maxMemory),
+		Collect:   state.ForDisk,
 		SweepIdle: cfg.sweepIdle,
 		Hash:      func(key []byte) uint64 { return maphash.Bytes(seed, key) },
 		Rand:      rand.Uint64,
