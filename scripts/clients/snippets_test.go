@@ -9,9 +9,14 @@ import (
 	"testing"
 )
 
-// wanted is what every snippet prints. A word ~n is a time that begins at n
-// and runs down while the snippet runs, at most by a minute.
-const wanted = `allow 1 2 1 0 1800000
+// wanted is what every snippet prints that is given some nodes. A word ~n is a
+// time that begins at n and runs down while the snippet runs, at most by a
+// minute.
+func wanted(nodes int) string {
+	return decisions + strings.Repeat("node 2 1h\n", nodes) + "deleted 1\n"
+}
+
+const decisions = `allow 1 2 1 0 1800000
 allow 1 2 0 0 ~3600000
 allow 0 2 0 ~1800000 ~3600000
 throttle 0 2 1 -1 1800
@@ -19,6 +24,12 @@ throttle 0 2 0 -1 ~3600
 throttle 1 2 0 ~1800 ~3600
 pipeline 1 1 0
 transaction 1 1 0
+policy 2 1h
+policies logins
+check 1 2 1 logins
+check 1 2 0 logins
+check 0 2 0 logins
+reset 1
 `
 
 func TestSnippets(t *testing.T) {
@@ -26,15 +37,10 @@ func TestSnippets(t *testing.T) {
 		t.Run(fmt.Sprintf("%s/RESP%d", c.name, c.protocol), func(t *testing.T) {
 			t.Parallel()
 			t.Logf("%s %s", c.name, c.installed(t))
-			if c.build != nil {
-				succeed(t, c.build[0], c.build[1:]...)
-			}
+			c.compile(t)
 			tap := startTap(t, startServer(t))
 			host, port := split(t, tap.addr)
-			args := slices.Concat(c.run[1:], []string{host, port}, c.args)
-			if err := matches(wanted, succeed(t, c.run[0], args...)); err != nil {
-				t.Error(err)
-			}
+			c.ask(t, host, port)
 			if got := tap.protocol(); got != c.protocol {
 				t.Errorf("it spoke RESP%d, want RESP%d", got, c.protocol)
 			}
@@ -42,6 +48,24 @@ func TestSnippets(t *testing.T) {
 				t.Error("its transaction was none")
 			}
 		})
+	}
+}
+
+// compile makes what the snippet's language must have compiled.
+func (c client) compile(t *testing.T) {
+	t.Helper()
+	if c.build != nil {
+		succeed(t, c.build[0], c.build[1:]...)
+	}
+}
+
+// ask runs the snippet against some nodes and checks what it prints. The nodes
+// behind the first are asked for what that one was told.
+func (c client) ask(t *testing.T, host string, ports ...string) {
+	t.Helper()
+	args := slices.Concat(c.run[1:], []string{host, strings.Join(ports, ",")}, c.args)
+	if err := matches(wanted(len(ports)), succeed(t, c.run[0], args...)); err != nil {
+		t.Error(err)
 	}
 }
 

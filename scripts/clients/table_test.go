@@ -10,7 +10,7 @@ type client struct {
 	name     string   // as in docs/clients.md
 	snippet  string   // the file
 	build    []string // what compiles it, if anything must
-	run      []string // the program; host and port follow
+	run      []string // the program; the host, and ports with commas between them, follow
 	args     []string // what follows them
 	protocol int      // that it must have spoken
 	version  []string // prints the library's version; fails or prints nothing where there is none

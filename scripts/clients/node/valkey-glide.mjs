@@ -1,7 +1,13 @@
+import { setTimeout } from 'node:timers/promises';
+
 import { Batch, GlideClient } from '@valkey/valkey-glide';
 
-const [host, port] = process.argv.slice(2);
-const client = await GlideClient.createClient({ addresses: [{ host, port: Number(port) }] });
+const [host, ports] = process.argv.slice(2);
+const nodes = [];
+for (const port of ports.split(',')) {
+  nodes.push(await GlideClient.createClient({ addresses: [{ host, port: Number(port) }] }));
+}
+const [client] = nodes; // of one node, or of all of a cluster
 
 // Two requests an hour. The third is denied; that is a reply, not an exception.
 for (let i = 0; i < 3; i++) {
@@ -25,4 +31,29 @@ const transaction = new Batch(true);
 for (let i = 0; i < 3; i++) transaction.customCommand(['RL.ALLOW', 'user:10', '2', '1h']);
 console.log('transaction', ...(await client.exec(transaction, true)).map(([allowed]) => allowed));
 
-client.close();
+// A map is an array of keys and values.
+const fields = (reply) => Object.fromEntries(reply.map(({ key, value }) => [key, value]));
+
+// A policy is a limit that the server keeps and all of its users share.
+await client.customCommand(['RL.POLICY.SET', 'logins', 'LIMIT', '2', 'WINDOW', '1h', 'ENDPOINT', 'POST /login']);
+const policy = fields(await client.customCommand(['RL.POLICY.GET', 'logins']));
+console.log('policy', policy.limit, policy.window);
+const [cursor, policies] = await client.customCommand(['RL.POLICY.LIST']);
+console.log('policies', ...policies.map((policy) => fields(policy).name));
+for (let i = 0; i < 3; i++) {
+  const [allowed, limit, remaining, waitMs, resetMs, name] = await client.customCommand(['RL.CHECK', 'user:11', 'ENDPOINT', 'POST /login']);
+  console.log('check', allowed, limit, remaining, name);
+}
+console.log('reset', await client.customCommand(['RL.RESET', 'user:11', 'POLICY', 'logins']));
+
+// The node that was told has it at once; the others have it a moment later.
+const deadline = Date.now() + 2000;
+for (const node of nodes) {
+  let reply;
+  while (!(reply = await node.customCommand(['RL.POLICY.GET', 'logins'])) && Date.now() < deadline) await setTimeout(20);
+  const { limit, window } = fields(reply);
+  console.log('node', limit, window);
+}
+console.log('deleted', await client.customCommand(['RL.POLICY.DEL', 'logins']));
+
+for (const node of nodes) node.close();

@@ -7,25 +7,34 @@ import (
 	"net"
 	"os"
 	"strconv"
+	"strings"
 
 	"github.com/redis/go-redis/v9"
 )
 
 func main() {
-	options := redis.Options{Addr: net.JoinHostPort(os.Args[1], os.Args[2])}
+	var protocol int // 2 or 3; 0 is the default, 3
 	if len(os.Args) > 3 {
-		options.Protocol, _ = strconv.Atoi(os.Args[3]) // 2 or 3; 0 is the default, 3
+		protocol, _ = strconv.Atoi(os.Args[3])
 	}
-	if err := run(context.Background(), &options); err != nil {
+	var nodes []*redis.Client // of one node, or of all of a cluster
+	for port := range strings.SplitSeq(os.Args[2], ",") {
+		nodes = append(nodes, redis.NewClient(&redis.Options{Addr: net.JoinHostPort(os.Args[1], port), Protocol: protocol}))
+	}
+	err := run(context.Background(), nodes[0])
+	if err == nil {
+		err = policies(context.Background(), nodes)
+	}
+	for _, node := range nodes {
+		_ = node.Close()
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(ctx context.Context, options *redis.Options) error {
-	client := redis.NewClient(options)
-	defer func() { _ = client.Close() }()
-
+func run(ctx context.Context, client *redis.Client) error {
 	// Two requests an hour. The third is denied; that is a reply, not an error.
 	for range 3 {
 		d, err := client.Do(ctx, "RL.ALLOW", "user:7", 2, "1h").Int64Slice()

@@ -5,12 +5,21 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strings"
 
 	"github.com/gomodule/redigo/redis"
 )
 
 func main() {
-	if err := run(net.JoinHostPort(os.Args[1], os.Args[2])); err != nil {
+	var addrs []string // of one node, or of all of a cluster
+	for port := range strings.SplitSeq(os.Args[2], ",") {
+		addrs = append(addrs, net.JoinHostPort(os.Args[1], port))
+	}
+	err := run(addrs[0])
+	if err == nil {
+		err = policies(addrs)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

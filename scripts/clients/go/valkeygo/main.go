@@ -6,12 +6,21 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strings"
 
 	"github.com/valkey-io/valkey-go"
 )
 
 func main() {
-	if err := run(context.Background(), net.JoinHostPort(os.Args[1], os.Args[2])); err != nil {
+	var addrs []string // of one node, or of all of a cluster
+	for port := range strings.SplitSeq(os.Args[2], ",") {
+		addrs = append(addrs, net.JoinHostPort(os.Args[1], port))
+	}
+	err := run(context.Background(), addrs[0])
+	if err == nil {
+		err = policies(context.Background(), addrs)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}

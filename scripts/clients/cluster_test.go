@@ -1,0 +1,123 @@
+package clients
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"testing"
+	"time"
+)
+
+// clusterNodes is how many nodes the cluster has: the least that outlives one.
+const clusterNodes = 3
+
+// TestCluster runs each snippet against a cluster: what it tells one node it
+// must read there at once, and within two seconds on the others. Each client
+// begins with another node than the one before it, so that some tell the leader
+// and some a follower.
+func TestCluster(t *testing.T) {
+	t.Parallel()
+	ports := startCluster(t)
+	for i, c := range clients() {
+		t.Run(fmt.Sprintf("%s/RESP%d", c.name, c.protocol), func(t *testing.T) {
+			t.Logf("%s %s", c.name, c.installed(t))
+			c.compile(t)
+			first := i % clusterNodes
+			c.ask(t, "127.0.0.1", slices.Concat(ports[first:], ports[:first])...)
+			for _, port := range ports {
+				clean(t, "127.0.0.1:"+port)
+			}
+		})
+	}
+}
+
+// clean leaves nothing of a snippet to the next one, which asks for the same:
+// no key, and not the policy that was deleted.
+func clean(t *testing.T, addr string) {
+	t.Helper()
+	if reply := ask(t, addr, "FLUSHALL"); reply != "+OK" {
+		t.Errorf("FLUSHALL: %s", reply)
+	}
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for deadline := time.After(2 * time.Second); ask(t, addr, "RL.POLICY.GET", "logins") != "null"; {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("%s has the policy two seconds after another node deleted it", addr)
+		}
+	}
+}
+
+// startCluster starts a cluster as people do, with scripts/cluster, and returns
+// the ports of its nodes. Its data and its processes go with the test.
+func startCluster(t *testing.T) []string {
+	t.Helper()
+	script, err := filepath.Abs("../cluster")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The script runs bin/rlserver beside the folder that it is in: here the
+	// one that was built for the tests.
+	home := t.TempDir()
+	if err := os.Mkdir(filepath.Join(home, "scripts"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	mine := filepath.Join(home, "scripts", "cluster")
+	if err := os.Symlink(script, mine); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(bin, filepath.Join(home, "bin")); err != nil {
+		t.Fatal(err)
+	}
+	port := clusterPort(t)
+	run := func(args ...string) ([]byte, error) {
+		cmd := exec.Command(mine, args...)
+		cmd.Env = append(os.Environ(), "CLUSTER_DIR="+filepath.Join(home, "data"), "CLUSTER_PORT="+strconv.Itoa(port), "CLUSTER_ARGS=--drain-timeout 1s")
+		return cmd.CombinedOutput()
+	}
+	t.Cleanup(func() {
+		if out, err := run("wipe"); err != nil {
+			t.Errorf("scripts/cluster wipe: %v\n%s", err, out)
+		}
+	})
+	if out, err := run("up", strconv.Itoa(clusterNodes)); err != nil {
+		t.Fatalf("scripts/cluster up: %v\n%s", err, out)
+	}
+	var ports []string
+	for n := range clusterNodes {
+		ports = append(ports, strconv.Itoa(port+n))
+	}
+	return ports
+}
+
+// clusterPort is the port of a first node, such that those of all nodes are
+// free: also those for HTTP, a thousand above, and of the bus, ten thousand
+// above. None is one that the system gives to whoever asks for any.
+func clusterPort(t *testing.T) int {
+	t.Helper()
+	for range 100 {
+		port := 12_000 + 10*rand.IntN(800)
+		if allFree(port) && allFree(port+1000) && allFree(port+10_000) {
+			return port
+		}
+	}
+	t.Fatal("no ports are free for a cluster")
+	return 0
+}
+
+func allFree(port int) bool {
+	for n := range clusterNodes {
+		listener, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port+n)))
+		if err != nil {
+			return false
+		}
+		listener.Close()
+	}
+	return true
+}
