@@ -23,6 +23,7 @@ type Config struct {
 	Bounds     limit.Bounds // of policies that are set through this node
 	Multiplier int          // of Raft's times and of those here, 1 or more
 	Now        func() time.Time
+	Boottime   func() int64 // CLOCK_BOOTTIME in nanoseconds: it counts while the machine sleeps
 	Rand       io.Reader
 	Log        *slog.Logger
 	// Fatal is called at most once, from any goroutine, when the process must
@@ -48,6 +49,9 @@ func (c *Config) validate() error {
 	var errs []error
 	if c.Bounds.MaxLog < 1 {
 		errs = append(errs, errors.New("cluster: no bounds of policies"))
+	}
+	if c.Boottime == nil {
+		errs = append(errs, errors.New("cluster: no clock for leases"))
 	}
 	if c.Fatal == nil {
 		errs = append(errs, errors.New("cluster: no function for fatal errors"))

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/rlserver/rlserver/cluster/bus"
 	"github.com/rlserver/rlserver/raftfsm"
@@ -18,11 +19,16 @@ const (
 	callMeet  byte = 2 // a question, answered by a greeting
 )
 
+// callLease is the one kind of call on the lane of leases: a question of
+// package lease, answered by its answer.
+const callLease byte = 1
+
 // question is what a node says of itself to one that it meets.
 type question struct {
 	Addr  string `json:"addr"`  // of its bus
 	Nonce uint64 `json:"nonce"` // of its process
 	Join  bool   `json:"join"`  // it wants to follow the log
+	Has   bool   `json:"has"`   // it has a log already, by which it is a member
 }
 
 // greeting is the answer.
@@ -58,24 +64,34 @@ func (n *Node) openBus(id string) (raftfsm.Stream, error) {
 	if n.control, err = n.bus.Listen(bus.LaneControl); err != nil {
 		return nil, err
 	}
+	if n.leaseLane, err = n.bus.Listen(bus.LaneLease); err != nil {
+		return nil, err
+	}
 	return n.bus.Listen(bus.LaneRaft)
 }
 
 func (n *Node) serveBus() {
-	ended := func(what string, err error) {
-		if !errors.Is(err, bus.ErrClosed) {
-			n.die(fmt.Errorf("%s ended: %w", what, err))
-		}
-	}
-	n.loops.Go(func() { ended("the bus", n.bus.Serve(n.cfg.Bus.Listener)) })
 	n.loops.Go(func() {
-		ended("the control lane", bus.ServeCalls(n.control, bus.ServeConfig{
-			Handler: n.answer,
-			Limits:  callLimits(),
+		if err := n.bus.Serve(n.cfg.Bus.Listener); !errors.Is(err, bus.ErrClosed) {
+			n.die(fmt.Errorf("the bus ended: %w", err))
+		}
+	})
+	n.serveLane("the control lane", n.control, n.answer, callLimits())
+}
+
+// serveLane answers the calls of a lane until the bus is closed.
+func (n *Node) serveLane(what string, l *bus.Listener, handler bus.Handler, limits bus.CallLimits) {
+	n.loops.Go(func() {
+		err := bus.ServeCalls(l, bus.ServeConfig{
+			Handler: handler,
+			Limits:  limits,
 			Panic: func(from bus.Hello, kind byte, value any, stack []byte) {
 				n.cfg.Log.Error("a call of another node failed", "from", from.Name, "kind", kind, "panic", value, "stack", string(stack))
 			},
-		}))
+		})
+		if !errors.Is(err, bus.ErrClosed) {
+			n.die(fmt.Errorf("%s ended: %w", what, err))
+		}
 	})
 }
 
@@ -132,9 +148,19 @@ func (n *Node) objection(from bus.Hello, q question) (refused string, final bool
 	if m, is := n.raft.View().Named(from.Name); is && m.ID != from.Node {
 		return fmt.Sprintf("the name %s belongs to node %s: use another --node-name, or RL.NODE.REMOVE %s if that node is gone for good", m.Name, m.ID, m.Name), true
 	}
+	// A founder may not know its cluster's id yet. The log of another cluster
+	// would replace its own.
+	if q.Has && from.Cluster == "" && !slices.ContainsFunc(n.raft.Servers(), func(s raftfsm.Server) bool { return s.ID == from.Node }) {
+		return fmt.Sprintf("node %s (%s) is a member of another cluster: start it with an empty directory", from.Name, from.Node), false
+	}
 	n.mu.Lock()
+	defer n.mu.Unlock()
+	for id, p := range n.peers {
+		if id != from.Node && n.alive(p) && n.raft.BusAddr(id) == q.Addr {
+			return fmt.Sprintf("the address %s is that of node %s: others reach this node by another, see --announce-bus-addr", q.Addr, n.nameOf(id)), false
+		}
+	}
 	p := n.peers[from.Node]
-	n.mu.Unlock()
 	if p != nil && n.alive(p) && p.nonce.Load() != q.Nonce {
 		return fmt.Sprintf("node %s (%s) runs already, at %s: this directory is a copy of its", from.Name, from.Node, n.raft.BusAddr(from.Node)), false
 	}

@@ -75,7 +75,7 @@ func (m *member) open(b *BusConfig) {
 	m.fatal = make(chan error, 1)
 	cfg := Config{
 		Dir: m.dir, Name: m.name, Addr: m.name + ".example:7379", Voters: 3, Bus: b,
-		Bounds: limit.Bounds{MaxLog: 1000}, Multiplier: 1, Now: time.Now, Rand: rand.Reader,
+		Bounds: limit.Bounds{MaxLog: 1000}, Multiplier: 1, Now: time.Now, Boottime: testBoottime(), Rand: rand.Reader,
 		Log:   slog.New(slog.NewTextHandler(testOutput{m.t, m.name}, nil)),
 		Fatal: func(err error) { m.fatal <- err },
 	}
@@ -238,4 +238,10 @@ func listenOn(t *testing.T, addr string) net.Listener {
 		t.Fatal(err)
 	}
 	return ln
+}
+
+// testBoottime counts from now on.
+func testBoottime() func() int64 {
+	begun := time.Now()
+	return func() int64 { return int64(time.Since(begun)) + 1 }
 }

@@ -74,7 +74,7 @@ func (n *Node) meet(ctx context.Context, from string, how func() (*bus.Client, *
 	if p == nil {
 		defer c.Close()
 	}
-	text, err := json.Marshal(question{Addr: n.cfg.Bus.Addr, Nonce: n.raft.Nonce(), Join: n.joins()})
+	text, err := json.Marshal(question{Addr: n.cfg.Bus.Addr, Nonce: n.raft.Nonce(), Join: n.joins(), Has: n.has()})
 	if err != nil {
 		m.err = err
 		return m
@@ -119,6 +119,11 @@ func (n *Node) learn(m meeting) {
 // peers asks only once one of them has a cluster.
 func (n *Node) joins() bool {
 	return n.raft.Epoch() == 0 && (len(n.cfg.Bus.Peers) == 0 || n.raft.InCluster() || n.invited.Load())
+}
+
+// has says whether this node is a member by its own log.
+func (n *Node) has() bool {
+	return slices.ContainsFunc(n.raft.Servers(), func(s raftfsm.Server) bool { return s.ID == n.raft.ID() })
 }
 
 // found founds the cluster if it is time to.

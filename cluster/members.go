@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
 	"github.com/rlserver/rlserver/limit"
 	"github.com/rlserver/rlserver/policy"
@@ -58,6 +59,10 @@ func (n *Node) Status() []Field {
 	if err := n.Ready(); err != nil {
 		state, ready = "starting", err.Error()
 	}
+	lease := "none needed"
+	if n.bus != nil {
+		lease = n.leaseStatus()
+	}
 	members := n.Members()
 	alive, voters, votersAlive := 0, 0, 0
 	for _, m := range members {
@@ -80,6 +85,7 @@ func (n *Node) Status() []Field {
 		{"id", n.raft.ID()},
 		{"epoch", number(n.raft.Epoch())},
 		{"leader", n.leaderName(leader)},
+		{"lease", lease},
 		{"members", strconv.Itoa(len(members))},
 		{"members_alive", strconv.Itoa(alive)},
 		{"voters", strconv.Itoa(voters)},
@@ -88,6 +94,22 @@ func (n *Node) Status() []Field {
 		{"policies", strconv.Itoa(view.Policies.Len())},
 		{"feature_level", number(view.Level())},
 	}
+}
+
+// leaseStatus is how long this node may serve from now on.
+func (n *Node) leaseStatus() string {
+	l := n.leases.Load()
+	if l == nil {
+		return "none yet"
+	}
+	left, sole := l.margin()
+	switch {
+	case sole:
+		return "held, this node is the only voter"
+	case left <= 0:
+		return fmt.Sprintf("none; %d lapses", l.lapses.Load())
+	}
+	return fmt.Sprintf("held for %s; %d lapses", left.Round(time.Millisecond), l.lapses.Load())
 }
 
 func (n *Node) leaderName(id string) string {

@@ -21,6 +21,9 @@ type Node struct {
 	bus     *bus.Bus // nil: the node is alone
 	control *bus.Listener
 
+	leaseLane *bus.Listener
+	leases    atomic.Pointer[leases] // set once the node has registered
+
 	mu    sync.Mutex
 	peers map[string]*peer // by id
 
@@ -76,6 +79,7 @@ func (n *Node) raftConfig() raftfsm.Config {
 		c.BusAddr = n.cfg.Bus.Addr
 		c.Stream = n.openBus
 		c.Forward = n.forward
+		c.VotersMayChange = n.votersMayChange
 	}
 	return c
 }
@@ -154,6 +158,11 @@ func (n *Node) start(met []meeting) {
 		}
 	}
 	for _, m := range met {
+		// Also one that leads a cluster of its own was to join another.
+		var other *bus.RefusedError
+		if errors.As(m.err, &other) && other.Reason == bus.ReasonCluster {
+			n.report(fmt.Errorf("%s: %w", m.from, m.err))
+		}
 		if m.Refused != "" && m.Final {
 			n.die(errors.New(m.Refused))
 			return
@@ -169,17 +178,29 @@ func (n *Node) start(met []meeting) {
 	}
 	ctx, cancel := context.WithTimeout(n.ctx, n.times(serveTimeout))
 	defer cancel()
-	err := n.raft.Register(ctx, 1, 0)
+	err := n.raft.Register(ctx, 1, uint64(n.leaseConfig().Lease))
 	var refused *raftfsm.RefusedError
 	switch {
 	case err == nil:
 		n.cfg.Log.Debug("registered", "node", n.cfg.Name, "id", n.raft.ID(), "epoch", n.raft.Epoch())
+		n.hold()
 		close(n.registered)
 	case errors.As(err, &refused):
 		n.die(err)
 	case n.ctx.Err() == nil:
 		n.report(err)
 	}
+}
+
+// hold begins to take part in leases.
+func (n *Node) hold() {
+	if n.bus == nil {
+		return
+	}
+	l := newLeases(n)
+	n.leases.Store(l)
+	n.loops.Go(l.run)
+	n.serveLane("the lane of leases", n.leaseLane, l.answer, bus.DefaultCallLimits())
 }
 
 // reportTrouble tells the log why there is no leader yet: what went wrong with

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/rlserver/rlserver/cluster/bus"
 	"github.com/rlserver/rlserver/policy"
@@ -13,7 +14,8 @@ import (
 
 // peer is another member, with a connection that is kept.
 type peer struct {
-	client *bus.Client
+	client *bus.Client   // on the control lane
+	lease  *bus.Client   // on that of leases
 	heard  atomic.Int64  // when it answered last, Unix nanoseconds; 0: never
 	nonce  atomic.Uint64 // of the process that did
 }
@@ -31,13 +33,32 @@ func (n *Node) peer(id string) (*peer, error) {
 	if p := n.peers[id]; p != nil {
 		return p, nil
 	}
-	c, err := n.newClient(func() bus.Target { return bus.Target{Node: id, Addr: n.raft.BusAddr(id)} })
-	if err != nil {
+	target := func() bus.Target { return bus.Target{Node: id, Addr: n.raft.BusAddr(id)} }
+	p := &peer{}
+	var err error
+	if p.client, err = n.newClient(target); err != nil {
 		return nil, err
 	}
-	p := &peer{client: c}
+	if p.lease, err = n.newLeaseClient(target); err != nil {
+		p.client.Close()
+		return nil, err
+	}
 	n.peers[id] = p
 	return p, nil
+}
+
+func (p *peer) close() {
+	p.client.Close()
+	p.lease.Close()
+}
+
+// newLeaseClient is for a lane on which nothing may wait long: a connection on
+// which nothing is answered is cut at once.
+func (n *Node) newLeaseClient(target func() bus.Target) (*bus.Client, error) {
+	cfg := bus.DefaultClientConfig()
+	cfg.Bus, cfg.Lane, cfg.Target = n.bus, bus.LaneLease, target
+	cfg.DialTimeout, cfg.SilenceLimit, cfg.LongestPause = n.times(time.Second), n.times(time.Second), n.times(settledEvery/4)
+	return bus.NewClient(cfg)
 }
 
 func (n *Node) newClient(target func() bus.Target) (*bus.Client, error) {
@@ -70,7 +91,7 @@ func (n *Node) keepPeers() {
 	}
 	n.mu.Unlock()
 	for _, p := range dropped {
-		p.client.Close()
+		p.close()
 	}
 	for id := range wanted {
 		if _, err := n.peer(id); err != nil {
@@ -83,7 +104,7 @@ func (n *Node) closePeers() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, p := range n.peers {
-		p.client.Close()
+		p.close()
 	}
 	clear(n.peers)
 }

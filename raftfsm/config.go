@@ -33,6 +33,11 @@ type Config struct {
 	// policy.ErrOutcomeUnknown. Not used by a node that is alone.
 	Forward func(ctx context.Context, leader Member, request []byte) ([]byte, error)
 
+	// VotersMayChange says whether the set of voters that an entry made may be
+	// replaced, and if not which nodes stand in the way, as far as is known. Nil:
+	// it always may.
+	VotersMayChange func(votersIndex uint64) (by []string, ok bool)
+
 	Multiplier int              // of Raft's times, 1 or more
 	Now        func() time.Time // to tell that the disk hangs
 	Rand       io.Reader        // of ids

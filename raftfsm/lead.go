@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"github.com/rlserver/rlserver/policy"
 )
 
 // lead does what a leader has to do while this node is it.
@@ -91,8 +95,12 @@ func (n *Node) promoteNext(ctx context.Context) error {
 	if voters >= n.cfg.Voters || next.ID == "" {
 		return nil
 	}
+	index, err := n.changeVoters()
+	if err != nil {
+		return nil // it is tried again
+	}
 	n.cfg.Log.Info("a member becomes a voter", "id", next.ID)
-	return await(ctx, n.raft.AddVoter(next.ID, next.Address, 0, n.times(writeTimeout)))
+	return await(ctx, n.raft.AddVoter(next.ID, next.Address, index, n.times(writeTimeout)))
 }
 
 // servers are those of the latest configuration.
@@ -144,7 +152,41 @@ func (n *Node) promote(ctx context.Context, id string) error {
 	case s.Suffrage == raft.Voter:
 		return nil
 	}
-	return await(ctx, n.raft.AddVoter(s.ID, s.Address, 0, n.times(writeTimeout)))
+	index, err := n.changeVoters()
+	if err != nil {
+		return err
+	}
+	return await(ctx, n.raft.AddVoter(s.ID, s.Address, index, n.times(writeTimeout)))
+}
+
+// changeVoters says whether the voters may be changed now: leases are promised
+// by majorities of them, so every node must count by the present ones before
+// there are others. The index is that of the configuration that is to be
+// replaced, and of no other.
+func (n *Node) changeVoters() (index uint64, err error) {
+	f := n.raft.GetConfiguration()
+	var voters []string
+	for _, s := range f.Configuration().Servers {
+		if s.Suffrage == raft.Voter {
+			voters = append(voters, string(s.ID))
+		}
+	}
+	slices.Sort(voters)
+	view := n.View()
+	if !slices.Equal(voters, view.Voters) {
+		return 0, fmt.Errorf("the last change of voters is not complete: %w", policy.ErrNotWritten)
+	}
+	if n.cfg.VotersMayChange == nil {
+		return f.Index(), nil
+	}
+	by, ok := n.cfg.VotersMayChange(view.VotersIndex)
+	switch {
+	case ok:
+		return f.Index(), nil
+	case len(by) > 0:
+		return 0, fmt.Errorf("the voters cannot change before these have reported by whom they count, or were declared down: %s; %w", strings.Join(by, ", "), policy.ErrNotWritten)
+	}
+	return 0, fmt.Errorf("the voters cannot change yet: %w", policy.ErrNotWritten)
 }
 
 // remove takes a node out of the cluster: its vote, its membership, its copy
@@ -164,7 +206,11 @@ func (n *Node) remove(ctx context.Context, id string) (Result, error) {
 		return Result{}, &RefusedError{fmt.Sprintf("node %s is no member", id)}
 	}
 	if is && s.Suffrage == raft.Voter {
-		if err := await(ctx, n.raft.DemoteVoter(s.ID, 0, n.times(writeTimeout))); err != nil {
+		index, err := n.changeVoters()
+		if err != nil {
+			return Result{}, err
+		}
+		if err := await(ctx, n.raft.DemoteVoter(s.ID, index, n.times(writeTimeout))); err != nil {
 			return Result{}, err
 		}
 	}

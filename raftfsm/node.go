@@ -232,6 +232,15 @@ func (n *Node) InCluster() bool {
 // Server is a node that founds a cluster.
 type Server struct{ ID, BusAddr string }
 
+// Leading says whether this node leads, and has applied all that was committed
+// before it did.
+func (n *Node) Leading() bool { return n.leading.Load() && n.raft.State() == raft.Leader }
+
+// Reached is the FSM's.
+func (n *Node) Reached(index uint64) (reached <-chan struct{}, forget func()) {
+	return n.fsm.Reached(index)
+}
+
 // Found founds a cluster of these servers. All of them do, with the same list.
 func (n *Node) Found(servers []Server) error {
 	var c raft.Configuration

@@ -81,6 +81,15 @@ func (s *state) changeSlots() *slotTable {
 // Slot says who counts a slot.
 func (v *View) Slot(slot uint16) Slot { return v.slots.slot(slot) }
 
+// NodeNumber is what stands for a node in OwnerNumber; 0: it owns nothing.
+func (v *View) NodeNumber(id string) uint16 { return v.slots.number(id) }
+
+// OwnerNumber is the number of a slot's owner in this view, 0 if it has none,
+// and the slot's version. It does not allocate.
+func (v *View) OwnerNumber(slot uint16) (number uint16, version uint64) {
+	return v.slots.owners[slot], v.slots.versions[slot]
+}
+
 // Owned counts the slots of a node.
 func (v *View) Owned(id string) int { return v.slots.owned(id) }
 

@@ -23,7 +23,7 @@ func openCluster(ctx context.Context, cfg *config, redisAddr string, log *slog.L
 	c := &cfg.cluster
 	cc := cluster.Config{
 		Dir: c.dir, Name: cfg.nodeName, Addr: redisAddr, Voters: c.voters, Multiplier: c.raftMultiplier,
-		Bounds: cfg.bounds(), Now: time.Now, Rand: rand.Reader, Log: log,
+		Bounds: cfg.bounds(), Now: time.Now, Boottime: newBoottime(), Rand: rand.Reader, Log: log,
 		Fatal: func(err error) { fatal <- err },
 	}
 	if c.announceAddr != "" {
