@@ -18,8 +18,8 @@ import (
 
 // The pages that teach are run as they stand, from the first block to the last:
 // in ```console, lines that begin with $ are commands (> goes on with one), and
-// what follows is what they print. A ```yaml block that names a file is that
-// file. In what is printed
+// what follows is what they print. A block whose fence names a file, as in
+// ```yaml limits.yaml, is that file. In what is printed
 //
 //	#    two spaces and # begin a remark
 //	~    is a remark too, and the line's numbers may differ: they are times
@@ -27,7 +27,7 @@ import (
 func TestTutorials(t *testing.T) {
 	need(t, "redis-cli", "--version")
 	need(t, "curl", "--version")
-	for _, page := range []string{"policies.md"} {
+	for _, page := range []string{"policies.md", "cluster.md"} {
 		t.Run(page, func(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
 			if err != nil {
@@ -62,14 +62,14 @@ func readTutorial(text string) (steps []step) {
 			kind = ""
 		case is:
 			kind = fence
-			if file, is := strings.CutPrefix(fence, "yaml "); is {
+			if _, file, is := strings.Cut(fence, " "); is {
 				steps = append(steps, step{line: i + 1, file: file})
 			}
 		case kind == "console" && strings.HasPrefix(line, "$ "):
 			steps = append(steps, step{line: i + 1, command: line[2:]})
 		case kind == "console" && strings.HasPrefix(line, "> ") && len(steps[last].want) == 0:
 			steps[last].command += "\n" + line[2:]
-		case kind == "console", strings.HasPrefix(kind, "yaml "):
+		case kind == "console", strings.Contains(kind, " "):
 			steps[last].want = append(steps[last].want, line)
 		}
 	}
@@ -140,13 +140,15 @@ var killed = regexp.MustCompile(`^kill (-9 )?%(\d)$`)
 
 func (r *reader) follow(t *testing.T, page string, s step) {
 	t.Helper()
-	command := strings.ReplaceAll(s.command, "127.0.0.1", r.address)
+	here := func(text string) string { return strings.ReplaceAll(text, "127.0.0.1", r.address) }
 	if s.file != "" {
-		if err := os.WriteFile(filepath.Join(r.folder, s.file), []byte(strings.Join(s.want, "\n")+"\n"), 0o600); err != nil {
+		text := here(strings.Join(s.want, "\n") + "\n")
+		if err := os.WriteFile(filepath.Join(r.folder, s.file), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
+	command := here(s.command)
 	if words, is := strings.CutSuffix(command, " &"); is {
 		r.background(t, strings.Fields(strings.ReplaceAll(words, "\\\n", " ")))
 		return
