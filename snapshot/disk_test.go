@@ -247,17 +247,18 @@ func (s *server) ops() int {
 func TestFold(t *testing.T) {
 	s := serve(t, newMemFS(), start)
 	now := start
+	long := strings.Repeat("k", 2000)
 	for i := 0; s.Stats().JournalBytes <= minFold; i++ {
-		for n := range 20_000 {
-			s.take(t, fmt.Sprintf("key-%d-%d", i, n), limit.TokenBucket, 1, now)
+		for n := range 400 {
+			s.take(t, fmt.Sprintf("key-%d-%d%s", i, n, long), limit.TokenBucket, 1, now)
 		}
 		now += second
 		s.Tick(now)
 	}
 	r := rand.New(rand.NewPCG(3, 4))
 	for i := range 3 * state.Slots / foldSlots {
-		s.take(t, fmt.Sprintf("key-0-%d", i), limit.TokenBucket, 1, now)
-		s.store.Reset(fmt.Appendf(nil, "key-1-%d", i), now)
+		s.take(t, fmt.Sprintf("key-0-%d%s", i, long), limit.TokenBucket, 1, now)
+		s.store.Reset(fmt.Appendf(nil, "key-1-%d%s", i, long), now)
 		s.take(t, fmt.Sprintf("key-new-%d", i), limit.SlidingLog, 1, now)
 		now += second
 		s.Tick(now)

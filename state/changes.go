@@ -30,6 +30,9 @@ func (w Collector) mark() uint32 { return uint32(w) << markShift }
 // changed says whether e has a collector's mark.
 func (e *entry) changed(w Collector) bool { return e.spec&w.mark() != 0 }
 
+// marked is the collectors whose mark e has.
+func (e *entry) marked() Collector { return Collector(e.spec>>markShift) & anyCollector }
+
 // changes is what collectors find beside the marks on entries.
 type changes struct {
 	slots [collectorCount][Slots / 64]atomic.Uint64 // which slots to look at
@@ -112,15 +115,20 @@ const (
 // forget deletes an entry of a slot whose lock the caller holds, and has
 // collectors told.
 func (s *Store) forget(sl *slot, h uint64, e *entry, tell Collector, must bool) {
-	k := goneKey{key: e.key, policy: e.policy(), tell: tell}
+	if tell != 0 {
+		s.tellGone(sl, e, tell, must)
+		e.spec &^= marks
+	}
 	s.drop(sl, h, e)
-	if tell == 0 {
+}
+
+// tellGone has collectors told that an entry's key is gone.
+func (s *Store) tellGone(sl *slot, e *entry, tell Collector, must bool) {
+	told := s.changes.add(sl.number, goneKey{key: e.key, policy: e.policy(), tell: tell})
+	if !told && !must {
 		return
 	}
-	if !s.changes.add(sl.number, k) {
-		if !must {
-			return
-		}
+	if !told {
 		sl.whole |= tell
 	}
 	s.markSlot(sl, tell)

@@ -156,6 +156,10 @@ func (s *Store) evictCandidate(c candidate, now int64) {
 
 // drop deletes an entry of a slot whose lock the caller holds.
 func (s *Store) drop(sl *slot, h uint64, e *entry) {
+	if w := e.marked(); w != 0 {
+		// It may be full only because of what was not told yet.
+		s.tellGone(sl, e, w, mayTell)
+	}
 	freed := e.bytes()
 	if s.specs.release(e.spec) {
 		freed += specBytes

@@ -25,11 +25,11 @@ func follow(s, mirror *Store, w Collector, now int64) (records int) {
 	return records
 }
 
-// copyOf is a new store with all records of s.
-func copyOf(tb testing.TB, s *Store, now int64) *Store {
+// copyOf is a new store with all records of slots of s.
+func copyOf(tb testing.TB, s *Store, slots []uint16, now int64) *Store {
 	tb.Helper()
 	c := newStore(tb)
-	for slot := range uint16(Slots) {
+	for _, slot := range slots {
 		s.Records(slot, now, func(lossAt int64, batch []Record) {
 			c.Lose(slot, lossAt)
 			if left := c.Install(slot, batch, now, 0); left > 0 {
@@ -40,24 +40,22 @@ func copyOf(tb testing.TB, s *Store, now int64) *Store {
 	return c
 }
 
-// content is what a store holds that is not full, one text a bucket.
-func content(s *Store, now int64) map[string]string {
+// content is what slots hold that is not as new, one text a bucket.
+func content(s *Store, slots []uint16, now int64) map[string]string {
 	all := map[string]string{}
-	for i := range s.slots {
+	for _, i := range slots {
+		lossAt := s.slots[i].lossAt
 		s.slots[i].tree.Scan(func(_ uint64, e *entry) bool {
 			for ; e != nil; e = e.next() {
-				if s.fullIn(e, now) == 0 {
-					continue
-				}
-				b := e.bucket()
 				spec := *s.specs.at(e.spec)
-				text := fmt.Sprintf("%+v %d %d %d", spec, b.A, b.B, b.C)
-				for at, units := range b.Log.All() {
-					if now-at < spec.Window {
-						text += fmt.Sprintf(" %d:%d", at, units)
-					}
+				state := bucketText(spec, e.bucket(), now)
+				isNew := s.fullIn(e, now) == 0
+				if e.strict() && lossAt != 0 {
+					isNew = state == bucketText(spec, limit.Spent(spec, lossAt), now)
 				}
-				all[fmt.Sprintf("%d %q %t %t", i, e.key, e.policy(), e.strict())] = text
+				if !isNew {
+					all[fmt.Sprintf("%d %q %t %t", i, e.key, e.policy(), e.strict())] = state
+				}
 			}
 			return true
 		})
@@ -65,10 +63,20 @@ func content(s *Store, now int64) map[string]string {
 	return all
 }
 
+func bucketText(spec limit.Spec, b limit.Bucket, now int64) string {
+	text := fmt.Sprintf("%+v %d %d %d", spec, b.A, b.B, b.C)
+	for at, units := range b.Log.All() {
+		if now-at < spec.Window {
+			text += fmt.Sprintf(" %d:%d", at, units)
+		}
+	}
+	return text
+}
+
 // sameContent fails unless two stores hold the same.
-func sameContent(tb rapid.TB, what string, got, want *Store, now int64) {
+func sameContent(tb rapid.TB, what string, got, want *Store, slots []uint16, now int64) {
 	tb.Helper()
-	g, w := content(got, now), content(want, now)
+	g, w := content(got, slots, now), content(want, slots, now)
 	for key, text := range w {
 		if g[key] != text {
 			tb.Errorf("%s: %s is %q, want %q", what, key, g[key], text)
@@ -79,7 +87,7 @@ func sameContent(tb rapid.TB, what string, got, want *Store, now int64) {
 			tb.Errorf("%s: %s is there and should not be", what, key)
 		}
 	}
-	for slot := range uint16(Slots) {
+	for _, slot := range slots {
 		if got.LossAt(slot) != want.LossAt(slot) {
 			tb.Errorf("%s: slot %d lost at %d, want %d", what, slot, got.LossAt(slot), want.LossAt(slot))
 		}
@@ -103,7 +111,8 @@ func TestCopiesFollow(t *testing.T) {
 		})
 		disk, replica := newStore(test), newStore(test)
 		now := start
-		keys := rapid.SampledFrom([]string{"{t}a", "{t}b", "{t}c", "d", "e", "f", "g", "h"})
+		names := []string{"{t}a", "{t}b", "{t}c", "d", "e", "f", "g", "h"}
+		keys := rapid.SampledFrom(names)
 		specs := rapid.SampledFrom([]limit.Spec{
 			perMinute,
 			{Limit: 5, Window: 10 * second, Burst: 5, Algorithm: limit.SlidingLog},
@@ -113,8 +122,9 @@ func TestCopiesFollow(t *testing.T) {
 		})
 		request := func() limit.Request { return take(rapid.Int64Range(0, 3).Draw(t, "cost")) }
 		drawAsk := func(i int) Ask {
-			a := ask(keys.Draw(t, "key"), specs.Draw(t, "spec"))
-			a.Key = append(a.Key, byte(i))
+			key := keys.Draw(t, "key")
+			a := ask(key, specs.Draw(t, "spec"))
+			a.Slot, a.Key = Slot([]byte(key)), append(a.Key, byte(i))
 			a.Strict = rapid.Bool().Draw(t, "strict")
 			return a
 		}
@@ -150,9 +160,13 @@ func TestCopiesFollow(t *testing.T) {
 		})
 		follow(s, disk, ForDisk, now)
 		follow(s, replica, ForReplica, now)
-		sameContent(t, "disk", disk, s, now)
-		sameContent(t, "replica", replica, s, now)
-		sameContent(t, "copy", copyOf(test, s, now), s, now)
+		var slots []uint16
+		for _, name := range names[2:] {
+			slots = append(slots, Slot([]byte(name)))
+		}
+		sameContent(t, "disk", disk, s, slots, now)
+		sameContent(t, "replica", replica, s, slots, now)
+		sameContent(t, "copy", copyOf(test, s, slots, now), s, slots, now)
 		if n := follow(s, disk, ForDisk, now); n > 0 {
 			t.Errorf("%d records are told twice", n)
 		}
@@ -213,7 +227,7 @@ func TestManyDeletionsAreBounded(t *testing.T) {
 		t.Errorf("%d bytes of keys that are gone", s.changes.bytes)
 	}
 	follow(s, mirror, ForDisk, start)
-	sameContent(t, "mirror", mirror, s, start)
+	sameContent(t, "mirror", mirror, s, []uint16{Slot(key(0))}, start)
 	if mirror.Len() != 1 || s.changes.bytes != 0 {
 		t.Errorf("%d keys, %d bytes", mirror.Len(), s.changes.bytes)
 	}
