@@ -76,7 +76,7 @@ func TestGCRA(t *testing.T) {
 		return out
 	}
 	sum := call("SCRIPT", "LOAD", gcra)[0]
-	i := slices.IndexFunc(rows(nil), func(r row) bool { return r.setup != nil })
+	i := slices.IndexFunc(rows(nil), func(r row) bool { return len(r.setup) > 0 })
 	if command := rows(nil)[i].command; command[1] != sum {
 		t.Fatalf("the row calls %s, Redis calls the script %s", command[1], sum)
 	}

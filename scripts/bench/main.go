@@ -1,6 +1,8 @@
 // Command bench measures rlserver beside redis-server, on one machine and in
 // one run, and writes what it found into docs/benchmarks.md. It needs Linux,
-// redis-server and redis-benchmark; `make bench` runs it.
+// redis-server and redis-benchmark; `make bench` runs it. With the word policies
+// before its flags it measures policies instead: how fast they change, and what
+// RL.CHECK costs.
 package main
 
 import (
@@ -11,7 +13,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 )
 
@@ -29,6 +30,9 @@ func main() {
 // run is the whole program; ctx ends it early. No process that it started
 // outlives it.
 func run(ctx context.Context, args []string, stdout, progress io.Writer) error {
+	if len(args) > 0 && args[0] == "policies" {
+		return runPolicies(ctx, args[1:], stdout, progress)
+	}
 	o, err := parseOptions(args, progress)
 	if errors.Is(err, flag.ErrHelp) {
 		return nil
@@ -40,16 +44,12 @@ func run(ctx context.Context, args []string, stdout, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	out := page(o.out)
-	if o.out == "" {
-		out = page(filepath.Join(root, "docs", "benchmarks.md"))
-	}
-	// A page that has no place for the results must not cost minutes.
-	if _, err := out.read(); err != nil {
+	out, err := o.page(root, "bench")
+	if err != nil {
 		return err
 	}
 
-	b := bench{options: o, root: root, progress: progress}
+	b := bench{options: o, root: root, rows: rows(o.peers), progress: progress}
 	r := report{options: o}
 	if r.machine, err = thisMachine(ctx); err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
@@ -105,6 +106,17 @@ func (o *options) lastPeer(set func(*peer, string) error) func(string) error {
 		}
 		return set(&o.peers[len(o.peers)-1], v)
 	}
+}
+
+// page is where a region of the results goes. One that has no place for it must
+// not cost minutes first.
+func (o *options) page(root, region string) (page, error) {
+	out := page{o.out, region}
+	if o.out == "" {
+		out.file = filepath.Join(root, "docs", "benchmarks.md")
+	}
+	_, err := out.read()
+	return out, err
 }
 
 func (o *options) validate(rest []string) error {

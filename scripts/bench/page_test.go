@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-func TestReplaceRegion(t *testing.T) {
-	const begin, end = regionBegin, regionEnd
+func TestReplace(t *testing.T) {
+	p := page{name: "bench"}
+	newPage, begin, end := p.empty(), p.begin(), p.end()
 	for _, tt := range []struct {
 		name, text, want string
 		bad              bool
@@ -25,14 +26,14 @@ func TestReplaceRegion(t *testing.T) {
 		{name: "the wrong way round", text: end + "\n" + begin + "\n", bad: true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := replaceRegion(tt.text, "\nfresh\n")
+			got, err := p.replace(tt.text, "\nfresh\n")
 			if got != tt.want || (err != nil) != tt.bad {
 				t.Fatalf("got %q, %v", got, err)
 			}
 			if tt.bad {
 				return
 			}
-			if again, err := replaceRegion(got, "fresh"); again != got || err != nil {
+			if again, err := p.replace(got, "fresh"); again != got || err != nil {
 				t.Errorf("a second time: %q, %v", again, err)
 			}
 		})
@@ -40,25 +41,25 @@ func TestReplaceRegion(t *testing.T) {
 }
 
 func TestPageKeepsWhatIsWrittenMeanwhile(t *testing.T) {
-	p := page(filepath.Join(t.TempDir(), "page.md"))
-	if text, err := p.read(); text != newPage || err != nil {
+	p := page{filepath.Join(t.TempDir(), "page.md"), "bench"}
+	if text, err := p.read(); text != p.empty() || err != nil {
 		t.Fatalf("got %q, %v", text, err)
 	}
-	if err := os.WriteFile(string(p), []byte(newPage+"by hand\n"), 0o600); err != nil {
+	if err := os.WriteFile(p.file, []byte(p.empty()+"by hand\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := p.write("fresh", nil); err != nil {
 		t.Fatal(err)
 	}
-	got, err := os.ReadFile(string(p))
+	got, err := os.ReadFile(p.file)
 	if err != nil || !strings.Contains(string(got), "fresh") || !strings.HasSuffix(string(got), "by hand\n") {
 		t.Errorf("got %q, %v", got, err)
 	}
 }
 
 func TestPageWithoutMarksStaysAsItIs(t *testing.T) {
-	p := page(filepath.Join(t.TempDir(), "page.md"))
-	if err := os.WriteFile(string(p), []byte("by hand\n"), 0o600); err != nil {
+	p := page{filepath.Join(t.TempDir(), "page.md"), "bench"}
+	if err := os.WriteFile(p.file, []byte("by hand\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := p.read(); err == nil {
@@ -67,14 +68,14 @@ func TestPageWithoutMarksStaysAsItIs(t *testing.T) {
 	if err := p.write("fresh", nil); err == nil {
 		t.Error("it was written to")
 	}
-	if got, _ := os.ReadFile(string(p)); string(got) != "by hand\n" {
+	if got, _ := os.ReadFile(p.file); string(got) != "by hand\n" {
 		t.Errorf("it holds %q", got)
 	}
 }
 
 func TestPageOnStandardOutput(t *testing.T) {
 	var out strings.Builder
-	if err := page("-").write("fresh\n", &out); err != nil || out.String() != "fresh\n" {
+	if err := (page{"-", "bench"}).write("fresh\n", &out); err != nil || out.String() != "fresh\n" {
 		t.Errorf("got %q, %v", out.String(), err)
 	}
 }

@@ -39,11 +39,11 @@ type row struct {
 	name    string
 	by      software
 	command []string
-	setup   []string // a command that is sent once, before
-	want    string   // the reply's first value once each key was used, if it matters
-	memory  bool     // its bytes per key are worth telling: its keys stay
-	aim     bool     // it is held against the aim
-	peer    peer     // of a foreign row
+	setup   [][]string // commands that are sent once, before
+	want    string     // the reply's first value once each key was used, if it matters
+	memory  bool       // its bytes per key are worth telling: its keys stay
+	aim     bool       // it is held against the aim
+	peer    peer       // of a foreign row
 }
 
 // keyed says that the row's requests are for many keys.
@@ -64,7 +64,7 @@ var gcra string
 
 // rows is every line of the tables, in their order.
 func rows(peers []peer) []row {
-	load := []string{"SCRIPT", "LOAD", gcra}
+	load := [][]string{{"SCRIPT", "LOAD", gcra}}
 	sum := sha1.Sum([]byte(gcra)) // is how Redis names a script
 	call := []string{"EVALSHA", hex.EncodeToString(sum[:]), "1", uniform}
 	all := []row{

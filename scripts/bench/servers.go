@@ -16,6 +16,7 @@ import (
 type bench struct {
 	options
 	root     string // of the module
+	rows     []row
 	progress io.Writer
 }
 
@@ -67,7 +68,7 @@ func (b *bench) startAll(ctx context.Context, dir string) (targets []*target, st
 			p.stop()
 		}
 	}
-	for _, r := range rows(b.peers) {
+	for _, r := range b.rows {
 		t := &target{row: r, addr: r.peer.addr, pid: r.peer.pid, requests: map[int]int{}, bytesPerKey: math.NaN()}
 		if !slices.ContainsFunc(depths[:], func(depth int) bool { return b.wants(r, depth) }) {
 			continue
@@ -94,15 +95,20 @@ func (b *bench) startServer(ctx context.Context, dir string, kind software) (*pr
 			return []string{"--bind", host, "--port", port, "--save", "", "--appendonly", "no"}
 		})
 	}
+	return b.startNode(ctx, dir)
+}
+
+// startNode starts rlserver with its defaults, and with flags.
+func (b *bench) startNode(ctx context.Context, dir string, flags ...string) (*process, error) {
 	binary := filepath.Join(dir, "rlserver")
-	if _, err := os.Stat(binary); err != nil { // the first row that needs it
+	if _, err := os.Stat(binary); err != nil { // the first one
 		b.say("building rlserver")
 		if _, err := output(ctx, b.root, "go", "build", "-o", binary, "./cmd/rlserver"); err != nil {
 			return nil, err
 		}
 	}
 	return start(ctx, dir, binary, func(home, host, port string) []string {
-		return []string{"--addr", host + ":" + port, "--dir", filepath.Join(home, "data")}
+		return append([]string{"--addr", host + ":" + port, "--dir", filepath.Join(home, "data")}, flags...)
 	})
 }
 
@@ -110,8 +116,8 @@ func (b *bench) startServer(ctx context.Context, dir string, kind software) (*pr
 // row's keys was asked for once, or its only key more often than it may. It
 // fails when the answers are not those that the row is named after.
 func (b *bench) prepare(ctx context.Context, t *target) error {
-	if t.setup != nil {
-		if _, err := ask(ctx, t.addr, t.setup...); err != nil {
+	for _, command := range t.setup {
+		if _, err := ask(ctx, t.addr, command...); err != nil {
 			return err
 		}
 	}
