@@ -20,6 +20,10 @@ type Config struct {
 	Voters int    // how many nodes vote
 	Bus    *BusConfig
 
+	// Shared: the slots are shared among the members. Else nobody owns any, and
+	// each node counts for itself.
+	Shared bool
+
 	Bounds     limit.Bounds // of policies that are set through this node
 	Multiplier int          // of Raft's times and of those here, 1 or more
 	Now        func() time.Time

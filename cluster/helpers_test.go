@@ -23,12 +23,13 @@ const secret = "the secret of the cluster"
 type member struct {
 	*Node
 
-	t     *testing.T
-	dir   string
-	name  string
-	addr  string // of its bus
-	fatal chan error
-	close func()
+	t      *testing.T
+	dir    string
+	name   string
+	addr   string // of its bus
+	fatal  chan error
+	shared bool
+	close  func()
 }
 
 // listen takes a free port.
@@ -74,7 +75,7 @@ func (m *member) open(b *BusConfig) {
 	m.t.Helper()
 	m.fatal = make(chan error, 1)
 	cfg := Config{
-		Dir: m.dir, Name: m.name, Addr: m.name + ".example:7379", Voters: 3, Bus: b,
+		Dir: m.dir, Name: m.name, Addr: m.name + ".example:7379", Voters: 3, Bus: b, Shared: m.shared,
 		Bounds: limit.Bounds{MaxLog: 1000}, Multiplier: 1, Now: time.Now, Boottime: testBoottime(), Rand: rand.Reader,
 		Log:   slog.New(slog.NewTextHandler(testOutput{m.t, m.name}, nil)),
 		Fatal: func(err error) { m.fatal <- err },
@@ -156,12 +157,20 @@ func (m *member) ends() error {
 }
 
 // three makes a cluster of three, of which the first founded it.
-func three(t *testing.T) []*member {
+func three(t *testing.T, change ...func(*member)) []*member {
 	t.Helper()
-	all := []*member{newMember(t, "n1").start(found)}
-	all[0].ready()
-	for _, name := range []string{"n2", "n3"} {
-		all = append(all, newMember(t, name).start(join(all[0])))
+	var all []*member
+	for _, name := range []string{"n1", "n2", "n3"} {
+		m := newMember(t, name)
+		for _, c := range change {
+			c(m)
+		}
+		if len(all) == 0 {
+			m.start(found).ready()
+		} else {
+			m.start(join(all[0]))
+		}
+		all = append(all, m)
 	}
 	for _, m := range all {
 		m.ready()

@@ -32,7 +32,7 @@ func newLeaseView(view *raftfsm.View) *leaseView {
 	return v
 }
 
-// Applied implements lease.Replicated, as all below.
+// Applied implements lease.Replicated.
 func (v *leaseView) Applied() uint64 { return v.view.Index }
 
 func (v *leaseView) member(id lease.NodeID) raftfsm.Member {
@@ -40,19 +40,26 @@ func (v *leaseView) member(id lease.NodeID) raftfsm.Member {
 	return m
 }
 
+// Epoch implements lease.Replicated.
 func (v *leaseView) Epoch(id lease.NodeID) uint64 { return v.member(id).Epoch }
 
+// Nonce implements lease.Replicated.
 func (v *leaseView) Nonce(id lease.NodeID) lease.Nonce {
 	m := v.member(id)
 	return lease.Nonce{Start: m.Nonce, Count: m.Count}
 }
 
+// Lease implements lease.Replicated.
 func (v *leaseView) Lease(id lease.NodeID) int64 { return int64(v.member(id).Lease) }
 
+// LongestLease implements lease.Replicated.
 func (v *leaseView) LongestLease() int64 { return v.longest }
 
+// Registered implements lease.Replicated.
 func (v *leaseView) Registered() []lease.NodeID { return v.registered }
 
+// Voters implements lease.Replicated.
 func (v *leaseView) Voters() []lease.NodeID { return v.voters }
 
+// VotersIndex implements lease.Replicated.
 func (v *leaseView) VotersIndex() uint64 { return v.view.VotersIndex }

@@ -31,6 +31,7 @@ type Node struct {
 	served     chan struct{} // one for each call of another node that is under way
 	registered chan struct{} // closed once the node has registered
 	invited    atomic.Bool   // one of the peers has a cluster: join it
+	shares     assigning     // for the loop
 	trouble    repeats       // what the log was told last of a start that does not get on
 
 	fatal sync.Once
@@ -115,6 +116,7 @@ func (n *Node) step() bool {
 	if n.raft.Epoch() == 0 {
 		n.start(met)
 	}
+	n.assign()
 	return n.raft.Epoch() != 0 && n.raft.Leader() != ""
 }
 
