@@ -90,8 +90,8 @@ func agedWindow(spec limit.Spec, b limit.Bucket, age int64) (limit.Bucket, int64
 }
 
 // partEntries is how many entries of a log stand in one record at most, so
-// that it fits a section: an entry is at most 16 bytes.
-const partEntries = 32 << 10
+// that it fits a section with the longest key: an entry is at most 16 bytes.
+const partEntries = 8 << 10
 
 // logEntry is one entry of a log: how long ago, and how many units.
 type logEntry struct{ age, units int64 }

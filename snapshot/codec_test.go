@@ -58,7 +58,9 @@ func TestSlotInSections(t *testing.T) {
 		}
 		want.Records = append(want.Records, r)
 	}
-	want.Records[7].Key = bytes.Repeat([]byte("k"), maxKey)
+	for _, i := range []int{7, 1000} { // a short bucket, and a long log
+		want.Records[i].Key = bytes.Repeat([]byte("k"), maxKey)
+	}
 	f := read(bytes.NewReader(write(t, false, want)), exact)
 	if !errors.Is(f.err, io.EOF) || len(f.errs) > 0 || !f.reader.Ended() {
 		t.Fatalf("%v, %v", f.errs, f.err)
@@ -85,7 +87,7 @@ func TestPartOfLogMissing(t *testing.T) {
 	file := write(t, false, s)
 	for part := range 3 {
 		torn := bytes.Clone(file)
-		torn[100+part*3*partEntries]++
+		torn[100+part*3*8192]++
 		f := read(bytes.NewReader(torn), exact)
 		records := 0
 		for _, s := range f.slots {

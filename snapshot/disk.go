@@ -99,12 +99,13 @@ type Stats struct {
 	Failures       int64 // times that writing stopped
 	Torn           int64 // files whose end was cut off
 	Corrupt        int64 // damaged sections and files
+	TooLong        int64 // records with keys above 768 KiB, which are not written
 	Stopped        bool  // nothing is written at present
 }
 
 type diskCounters struct {
-	journalRecords, journalBytes, syncs, saves, failures, torn, corrupt atomic.Int64
-	stopped                                                             atomic.Bool
+	journalRecords, journalBytes, syncs, saves, failures, torn, corrupt, tooLong atomic.Int64
+	stopped                                                                      atomic.Bool
 }
 
 // Disk keeps a store's buckets in files: a snapshot, and journals of what
@@ -159,6 +160,7 @@ func (d *Disk) Stats() Stats {
 		Failures:       c.failures.Load(),
 		Torn:           c.torn.Load(),
 		Corrupt:        c.corrupt.Load(),
+		TooLong:        c.tooLong.Load(),
 		Stopped:        c.stopped.Load(),
 	}
 }
@@ -168,6 +170,9 @@ func (d *Disk) Stats() Stats {
 func Open(c Config, now int64) (*Disk, Loaded, error) {
 	if c.Reserve == 0 {
 		c.Reserve = DefaultReserve
+	}
+	if !c.Store.Collects(state.ForDisk) {
+		return nil, Loaded{}, errors.New("snapshot: the store does not collect changes for a disk")
 	}
 	d := &Disk{c: c, damaged: map[string]bool{}, written: now}
 	loaded, err := d.load(now)
@@ -222,7 +227,8 @@ func (d *Disk) foldDue(now int64) bool {
 func (d *Disk) waits(now int64) bool { return now < d.retryAt && d.retryAt-now <= retryAfter }
 
 // Close writes a whole snapshot with the mark of a clean stop. Nobody may
-// decide any more, and the Disk is of no use afterwards. After an error the
+// decide any more, and the Disk is of no use afterwards. It may use up the
+// reserve: what the snapshot replaces is removed at once. After an error the
 // next Open finds what was written before, and no mark.
 func (d *Disk) Close(now int64) error {
 	d.dropFold()

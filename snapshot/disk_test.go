@@ -479,6 +479,33 @@ func TestCloseOnFullDisk(t *testing.T) {
 	sameContent(t, content(again.store, now), content(s.store, now))
 }
 
+// TestTooLongKey: one key that no file takes does not stop all others.
+func TestTooLongKey(t *testing.T) {
+	s := serve(t, newMemFS(), start)
+	long := state.Ask{Slot: 7, Key: bytes.Repeat([]byte("k"), maxKey+1), Spec: slow(0)}
+	other := state.Ask{Slot: 7, Key: []byte("other"), Spec: slow(0)}
+	if _, err := s.store.DecideAll([]state.Ask{long, other}, limit.Request{Cost: 1}, start, make([]limit.Decision, 2)); err != nil {
+		t.Fatal(err)
+	}
+	s.Tick(start + second)
+	if got := s.Stats(); got.Stopped || got.JournalRecords != 1 || got.TooLong != 1 {
+		t.Errorf("%+v", got)
+	}
+	if err := s.Close(start + second); err != nil || s.Stats().TooLong != 2 {
+		t.Errorf("%v, %+v", err, s.Stats())
+	}
+}
+
+func TestStoreMustCollect(t *testing.T) {
+	store, err := state.New(state.Config{Hash: func([]byte) uint64 { return 1 }, Rand: func() uint64 { return 1 }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Open(Config{FS: newMemFS(), Store: store}, start); err == nil {
+		t.Error("a store that keeps no changes was taken")
+	}
+}
+
 func TestMetaIsKept(t *testing.T) {
 	meta := func(c *Config) {
 		c.Meta = func(slot uint16) (version, sequence uint64) { return uint64(slot) + 1, 7 }

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -55,11 +56,19 @@ func (d *Disk) create(name string, number uint64, now int64) (*output, error) {
 
 // slot writes records of a slot at now.
 func (o *output) slot(d *Disk, slot uint16, lossAt int64, records []state.Record, now int64) error {
+	if slices.ContainsFunc(records, tooLong) {
+		// One key that no file takes must not stop all others.
+		all := len(records)
+		records = slices.DeleteFunc(records, tooLong)
+		d.count.tooLong.Add(int64(all - len(records)))
+	}
 	m := d.meta(slot)
 	return o.w.Slot(&Slot{
 		Slot: slot, Version: m.Version, Sequence: m.Sequence, Written: now, LossAt: lossAt, Records: records,
 	})
 }
+
+func tooLong(r state.Record) bool { return len(r.Key) > maxKey }
 
 func (d *Disk) meta(slot uint16) (m SlotState) {
 	if d.c.Meta != nil {

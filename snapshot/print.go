@@ -89,7 +89,7 @@ func (p printer) end(r *Reader) {
 	}
 	end := "end"
 	if !r.Ended() {
-		end = "no end"
+		end = "no end, as in a journal"
 	}
 	c := r.Counts()
 	p.put("%s: %d sections, %d records, %d corrupt, %d skipped\n", end, c.Sections, c.Records, c.Corrupt, c.Skipped)

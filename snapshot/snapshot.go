@@ -33,7 +33,7 @@ const (
 const (
 	maxSection  = 1 << 20   // a section's payload
 	fullSection = 64 << 10  // from here on a slot goes on in another section: one that rots takes little with it
-	maxKey      = 256 << 10 // a key
+	maxKey      = 768 << 10 // a key
 	maxNode     = 256       // the name of a node
 	// All up to and including the header.
 	maxBeginning = 300
@@ -90,8 +90,11 @@ type Slot struct {
 	Version  uint64 // of the slot's ownership
 	Sequence uint64 // in the stream of the slot's changes
 	Written  int64  // when, by the writer's clock, Unix nanoseconds
-	LossAt   int64  // when counts may last have been lost; 0: never. Unix nanoseconds
-	Records  []state.Record
+	// LossAt is when counts may last have been lost; 0: never. Unix nanoseconds.
+	// Read from a stream it wavers with the time on the way, and a store that is
+	// told of a later loss spends again: take it once a stream and Version.
+	LossAt  int64
+	Records []state.Record
 }
 
 // Counts is what has been written or read.

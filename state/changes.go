@@ -54,6 +54,9 @@ const maxGone = 16 << 20
 
 func (k *goneKey) bytes() int64 { return int64(len(k.key)) + 96 }
 
+// Collects says whether changes are kept for a collector.
+func (s *Store) Collects(w Collector) bool { return s.collect&w == w }
+
 // mark notes for collectors that e changed. Its slot is locked.
 func (s *Store) mark(sl *slot, e *entry, who Collector) {
 	e.spec |= who.mark()
