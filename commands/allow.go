@@ -69,10 +69,5 @@ func runAllow(c *Call) error {
 	if err := req.Check(); err != nil {
 		return err
 	}
-	d, err := c.decide(key, spec, req)
-	if err != nil {
-		return err
-	}
-	c.decision(d)
-	return nil
+	return c.decideThen(key, spec, req, (*Call).decision)
 }

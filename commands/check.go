@@ -42,8 +42,13 @@ func runCheck(c *Call) error {
 	if err != nil {
 		return err
 	}
-	if err := k.resolve(c, req); err != nil {
+	here, err := k.resolve(c, req)
+	if err != nil {
 		return err
+	}
+	if !here {
+		c.checkElsewhere(k, req)
+		return nil
 	}
 	allowed, err := k.decide(c, req)
 	if err != nil {
@@ -55,8 +60,11 @@ func runCheck(c *Call) error {
 	return nil
 }
 
-// sourceCounted says that the buckets' owners decided.
-const sourceCounted = 0
+// The sources of an answer: that of all scopes which is least sure.
+const (
+	sourceCounted  = 0 // the buckets' owners decided
+	sourceFallback = 2 // an owner could not be asked
+)
 
 // reply writes the tightest of the answers.
 func (k *check) reply(c *Call, req limit.Request) {
@@ -87,5 +95,5 @@ func (k *check) reply(c *Call, req limit.Request) {
 	w.Int(int64(rule.Version))
 	w.Int(rule.Limit)
 	w.Int(rule.Window / millisecond)
-	w.Int(sourceCounted)
+	w.Int(k.source)
 }

@@ -19,6 +19,7 @@ type check struct {
 	shadows []*policy.Rule
 	shaded  []PolicyAsk // of shadows
 	shade   [1]limit.Decision
+	source  int64
 	names   []byte // of the buckets, and what their slots are computed of
 }
 
@@ -60,23 +61,23 @@ func (k *check) end() {
 	k.shadows, k.shaded, k.names = k.shadows[:0], k.shaded[:0], k.names[:0]
 }
 
-// resolve finds the buckets that the request meets. This node must be able to
-// act for those that decide; shadows elsewhere are left out.
-func (k *check) resolve(c *Call, req limit.Request) error {
+// resolve finds the buckets that the request meets, and says whether this node
+// may act for all that decide; shadows elsewhere are left out.
+func (k *check) resolve(c *Call, req limit.Request) (here bool, err error) {
 	view, err := c.policies()
 	if err != nil {
-		return err
+		return false, err
 	}
 	k.picks = view.Resolve(&k.about, k.picks)
 	for i := range k.picks {
 		pick := &k.picks[i]
 		if pick.Rule != nil {
 			if req.AtMost && len(k.rules) > 0 {
-				return errorf("ATMOST is for one scope, and here apply %s and %s", quote([]byte(k.rules[0].ScopeName())), quote([]byte(pick.Scope)))
+				return false, errorf("ATMOST is for one scope, and here apply %s and %s", quote([]byte(k.rules[0].ScopeName())), quote([]byte(pick.Scope)))
 			}
 			ask, err := k.ask(c, pick.Rule)
 			if err != nil {
-				return err
+				return false, err
 			}
 			k.rules, k.asks = append(k.rules, pick.Rule), append(k.asks, ask)
 			k.answers = append(k.answers, policy.Answer{Scope: pick.Scope})
@@ -87,16 +88,20 @@ func (k *check) resolve(c *Call, req limit.Request) error {
 			}
 		}
 	}
+	here = true
 	for i := range k.asks {
-		if err := c.serveSlot(k.asks[i].Slot); err != nil {
-			return err
+		err := c.serveSlot(k.asks[i].Slot)
+		if _, is := away(err); is {
+			here = false
+		} else if err != nil {
+			return false, err
 		}
 		c.leaveIsolation(k.asks[i].Slot)
 	}
 	for i := range k.shaded {
 		c.leaveIsolation(k.shaded[i].Slot)
 	}
-	return nil
+	return here, nil
 }
 
 // ask names the rule's bucket for the request.

@@ -15,6 +15,9 @@ func (c *Call) serve(key []byte) error { return c.serveSlot(c.d.cfg.Ownership.Sl
 func (c *Call) serveSlot(slot uint16) error {
 	version, ok := c.d.cfg.Ownership.Serve(slot)
 	if !ok {
+		if c.d.cfg.Sharing != nil && !c.forAnother {
+			return elsewhere(slot)
+		}
 		return errorCode("TRYAGAIN", "slot %d is not served by this node at the moment; nothing was charged", slot)
 	}
 	c.S.Decided(slot, version)

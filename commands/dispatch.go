@@ -26,6 +26,7 @@ type Config struct {
 	Policies      Policies
 	PolicyBuckets PolicyBuckets
 	Cluster       Cluster
+	Sharing       *Sharing    // nil: this node serves every slot
 	Persistence   Persistence // nil: counts are kept in memory only
 	// Loading says why the server cannot decide yet; nil, or nil once: it can.
 	Loading func() error
@@ -75,6 +76,9 @@ func (c *Config) Validate() error {
 	}
 	if (c.Policies == nil) != (c.PolicyBuckets == nil) {
 		errs = append(errs, errors.New("commands: policies without buckets, or buckets without policies"))
+	}
+	if s := c.Sharing; s != nil && (s.Remote == nil || s.Fallback == nil || s.Nodes == nil) {
+		errs = append(errs, errors.New("commands: a node of several needs a way to the others, a fallback, and their number"))
 	}
 	if c.MaxKey < 1 {
 		errs = append(errs, errors.New("commands: the longest key must be at least 1 byte"))
@@ -129,6 +133,8 @@ type Call struct {
 	held     Held        // those slots, while EXEC runs; else nil
 	within   PolicyKeyed // policies' buckets for who holds them; nil if nobody does
 	check    *check      // what RL.CHECK works with; made by the first
+
+	forAnother bool // another node asks: the question goes no further
 }
 
 // New returns a Dispatcher for the commands of Table.
@@ -259,11 +265,16 @@ func (c *Call) run(e *entry) {
 	default:
 		err = e.Run(c)
 	}
-	if err != nil {
-		e.stats.failed.Add(1)
-		c.W.Truncate(from)
-		c.fail(err)
+	if err == nil {
+		return
 	}
+	c.W.Truncate(from)
+	if slot, is := away(err); is {
+		c.forward(e, slot)
+		return
+	}
+	e.stats.failed.Add(1)
+	c.fail(err)
 }
 
 func (c *Call) fail(err error) {

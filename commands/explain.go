@@ -102,7 +102,12 @@ func (k *check) peek(c *Call, rule *policy.Rule, req limit.Request) error {
 	if err != nil {
 		return err
 	}
-	if err := c.serveSlot(ask.Slot); err != nil {
+	err = c.serveSlot(ask.Slot)
+	if _, is := away(err); is { // what it would answer is known elsewhere
+		c.W.Null()
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	c.leaveIsolation(ask.Slot)

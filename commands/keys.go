@@ -52,15 +52,23 @@ func delCommand() Command {
 // the first is touched.
 func (c *Call) countKeys(do func(key []byte) bool) error {
 	r := c.reader()
+	elsewhere := false
 	for r.more() {
 		if key := r.key(); r.err == nil {
-			if err := c.serve(key); err != nil {
+			err := c.serve(key)
+			if _, is := away(err); is && len(c.Args) > 2 {
+				elsewhere = true
+			} else if err != nil {
 				return err
 			}
 		}
 	}
 	if err := r.end(); err != nil {
 		return err
+	}
+	if elsewhere {
+		c.countAway(c.Args[1:], do)
+		return nil
 	}
 	n := int64(0)
 	for _, key := range c.Args[1:] {

@@ -73,6 +73,9 @@ type Ownership interface {
 	// Serve returns the version under which this node owns slot, and whether
 	// it may decide for it now.
 	Serve(slot uint16) (version uint64, ok bool)
+	// MayAnswer says whether this node may answer for what it owns at this
+	// moment; it is asked once right before replies leave, and Holds after it.
+	MayAnswer() bool
 	// Holds reports whether a decision made under version is still good.
 	Holds(slot uint16, version uint64) bool
 	// Owner is the name of the node that owns slot.

@@ -203,6 +203,8 @@ func (o *owner) Serve(slot uint16) (uint64, bool) {
 	return 7, !o.foreign[slot]
 }
 
+func (*owner) MayAnswer() bool { return true }
+
 func (o *owner) Holds(slot uint16, version uint64) bool { return version == 7 && !o.lost[slot] }
 func (o *owner) Owner(uint16) string {
 	if o.panics {

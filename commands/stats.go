@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/rlserver/rlserver/limit"
+	"github.com/rlserver/rlserver/policy"
 )
 
 // lanes spread a busy counter so that cores do not fight over one line.
@@ -54,6 +55,9 @@ type tally struct {
 	}
 	unknown atomic.Uint64 // decisions replaced because the slot was lost
 	over    [bounds]atomic.Uint64
+	// Units that stay taken though the request was denied, in requests.
+	lostGiveBacks atomic.Uint64
+	fell          [policy.OnErrorError + 1]atomic.Uint64 // fallbacks, by what they answer
 
 	mu     sync.Mutex
 	errors map[string]uint64 // by code

@@ -46,10 +46,11 @@ func runThrottle(c *Call) error {
 	if err != nil {
 		return err
 	}
-	d, err := c.decide(key, spec, req)
-	if err != nil {
-		return err
-	}
+	return c.decideThen(key, spec, req, (*Call).throttled)
+}
+
+// throttled writes the five integers of redis-cell.
+func (c *Call) throttled(d limit.Decision) {
 	limited, retryAfter := int64(0), int64(-1)
 	if d.Allowed == 0 {
 		limited = 1
@@ -63,7 +64,6 @@ func runThrottle(c *Call) error {
 	c.W.Int(d.Remaining)
 	c.W.Int(retryAfter)
 	c.W.Int(wholeSeconds(d.ResetMS))
-	return nil
 }
 
 // second is one second in nanoseconds.

@@ -87,8 +87,9 @@ func (d *Dispatcher) Settle(s *resp.Session, decided []resp.Decided) {
 	if p := d.cfg.Persistence; p != nil {
 		p.Durable() // it may take a while, so that what follows comes after it
 	}
+	may := d.cfg.Ownership.MayAnswer()
 	for i := range decided {
-		if !d.cfg.Ownership.Holds(decided[i].Slot, decided[i].Version) {
+		if !may || !d.cfg.Ownership.Holds(decided[i].Slot, decided[i].Version) {
 			decided[i].Lost = true
 		}
 	}

@@ -55,5 +55,6 @@ const soleVersion = 1
 
 func (soleOwner) Slot(key []byte) uint16              { return state.Slot(key) }
 func (soleOwner) Serve(uint16) (uint64, bool)         { return soleVersion, true }
+func (soleOwner) MayAnswer() bool                     { return true }
 func (soleOwner) Holds(_ uint16, version uint64) bool { return version == soleVersion }
 func (o soleOwner) Owner(uint16) string               { return o.node }
