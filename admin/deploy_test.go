@@ -155,6 +155,11 @@ func TestMetricsHaveAlerts(t *testing.T) {
 		"rlserver_cluster_members_alive":         "voters are watched; another that is gone cannot be scraped either",
 		"rlserver_cluster_is_leader":             "any voter may lead",
 		"rlserver_raft_applied_index":            "it rests where nobody changes anything",
+		"rlserver_disk_loading":                  "a node that loads is not ready, which is watched",
+		"rlserver_disk_written_buckets_total":    "work",
+		"rlserver_disk_written_bytes_total":      "work",
+		"rlserver_disk_syncs_total":              "work",
+		"rlserver_disk_saves_total":              "work",
 		"rlserver_http_refused_total":            "wrong passwords are counted apart; the rest is turned away",
 	}
 	for _, m := range metrics() {

@@ -49,6 +49,7 @@ func newFakeNode() *fakeNode {
 		Mode: "standalone", ID: "c1", Leader: "node-1", Leads: true, Applied: 7,
 		Members: []Member{{Name: "node-1", Addr: "127.0.0.1:7379", This: true, Leads: true, Votes: true, Alive: true}},
 	}
+	n.snapshot.Disk = Disk{Stopped: true, WrittenBuckets: 30, WrittenBytes: 900, Syncs: 20, Saves: 2, Failures: 1, Damaged: 3}
 	n.snapshot.Decisions[limit.TokenBucket] = Outcomes{Allowed: 50, Denied: 20}
 	return n
 }

@@ -323,6 +323,46 @@ func metrics() []metric {
 			read: one(func(r *reading) uint64 { return r.Cluster.Applied }),
 		},
 		{
+			name: "rlserver_disk_loading", kind: gauge,
+			help: "1 while a node that starts reads its keys from the disk, else 0.",
+			read: whether(func(r *reading) bool { return r.Disk.Loading }),
+		},
+		{
+			name: "rlserver_disk_stopped", kind: gauge,
+			help: "1 while changes are not written to the disk, as it is full or fails, else 0. Decisions go on; INFO persistence says why.",
+			read: whether(func(r *reading) bool { return r.Disk.Stopped }),
+		},
+		{
+			name: "rlserver_disk_written_buckets_total", kind: counter,
+			help: "Keys that changed and were written to the disk. One that changes often is written once a second; with --sync always, up to 20 times.",
+			read: one(func(r *reading) uint64 { return r.Disk.WrittenBuckets }),
+		},
+		{
+			name: "rlserver_disk_written_bytes_total", kind: counter,
+			help: "Bytes of rlserver_disk_written_buckets_total. What saves write comes on top.",
+			read: one(func(r *reading) uint64 { return r.Disk.WrittenBytes }),
+		},
+		{
+			name: "rlserver_disk_syncs_total", kind: counter,
+			help: "Times that what was written was made durable.",
+			read: one(func(r *reading) uint64 { return r.Disk.Syncs }),
+		},
+		{
+			name: "rlserver_disk_saves_total", kind: counter,
+			help: "Times that all keys were written as a whole: after a start, when enough has changed, by RL.SAVE.",
+			read: one(func(r *reading) uint64 { return r.Disk.Saves }),
+		},
+		{
+			name: "rlserver_disk_failures_total", kind: counter,
+			help: "Times that writing stopped. It is tried again every 10 seconds.",
+			read: one(func(r *reading) uint64 { return r.Disk.Failures }),
+		},
+		{
+			name: "rlserver_disk_damaged_total", kind: counter,
+			help: "Parts of files that could not be read at the start: the counts in them are lost. The end of a file that a crash left half written is none.",
+			read: one(func(r *reading) uint64 { return r.Disk.Damaged }),
+		},
+		{
 			name: "rlserver_http_refused_total", kind: counter, labels: reason,
 			help: "Requests that this HTTP server refused before it looked at what they ask: `host`, `origin`, `auth`.",
 			read: byName(func(r *reading) []Count { return r.refused }),

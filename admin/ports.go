@@ -64,6 +64,18 @@ type Snapshot struct {
 
 	Policies PolicyCount // of all policies, also those that are gone; without a name
 	Cluster  Cluster
+	Disk     Disk
+}
+
+// Disk is how keeping the buckets on the disk fares.
+type Disk struct {
+	Loading bool // what is there is still read, and nothing decided
+	Stopped bool // nothing is written at present
+
+	WrittenBuckets, WrittenBytes uint64 // of changes
+	Syncs, Saves                 uint64 // of files; of everything, as a whole
+	Failures                     uint64 // times that writing stopped
+	Damaged                      uint64 // parts of files that could not be read
 }
 
 // Outcomes counts decisions.

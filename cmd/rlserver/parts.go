@@ -45,7 +45,7 @@ func newParts(cfg *config, store *state.Store, member *cluster.Node, now func() 
 	if err != nil {
 		return nil, err
 	}
-	p.watch.dispatcher, p.watch.member = p.dispatcher, member
+	p.watch.dispatcher, p.watch.member, p.watch.keeper = p.dispatcher, member, p.keeper
 	sockets := cfg.sockets(now)
 	sockets.Handler = p.dispatcher
 	sockets.Events = p.watch.events(socketEvents(log))

@@ -10,6 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rlserver/rlserver/admin"
 	"github.com/rlserver/rlserver/commands"
 	"github.com/rlserver/rlserver/snapshot"
 	"github.com/rlserver/rlserver/state"
@@ -217,7 +218,7 @@ func (k *keeper) Saved() commands.SaveInfo {
 	info := commands.SaveInfo{Sync: k.cfg.Sync.String()}
 	if d := k.disk.Load(); d != nil {
 		s := d.Stats()
-		info.Records, info.Bytes, info.Saves, info.Failures, info.Damaged = s.JournalRecords, s.JournalBytes, s.Saves, s.Failures, s.Corrupt+s.Torn
+		info.Records, info.Bytes, info.Saves, info.Failures, info.Damaged = s.JournalRecords, s.JournalBytes, s.Saves, s.Failures, s.Corrupt
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -226,4 +227,18 @@ func (k *keeper) Saved() commands.SaveInfo {
 		info.Stopped = k.stopped.Error()
 	}
 	return info
+}
+
+// metrics shows the disk to the side door in its words.
+func (k *keeper) metrics() admin.Disk {
+	d := k.disk.Load()
+	if d == nil {
+		return admin.Disk{Loading: true}
+	}
+	s := d.Stats()
+	return admin.Disk{
+		Stopped:        s.Stopped,
+		WrittenBuckets: uint64(s.JournalRecords), WrittenBytes: uint64(s.JournalBytes),
+		Syncs: uint64(s.Syncs), Saves: uint64(s.Saves), Failures: uint64(s.Failures), Damaged: uint64(s.Corrupt),
+	}
 }

@@ -153,6 +153,14 @@ func TestBackup(t *testing.T) {
 			t.Errorf("INFO lacks %s: %s", want, info)
 		}
 	}
+	_, metrics := httpGet(t, "http://"+s.atHTTP+"/metrics", "", "")
+	for _, want := range []string{
+		"loading 0", "stopped 0", "saves_total 1", "failures_total 0", "damaged_total 0",
+	} {
+		if !strings.Contains(metrics, "\nrlserver_disk_"+want+"\n") {
+			t.Errorf("the metrics have no line rlserver_disk_%s", want)
+		}
+	}
 	copied := filepath.Join(t.TempDir(), "copy")
 	if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
 		t.Fatal(err)

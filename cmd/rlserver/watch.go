@@ -25,6 +25,7 @@ type watch struct {
 	joined     func() error // why the node is not part of its cluster
 	dispatcher *commands.Dispatcher
 	member     *cluster.Node // nil until it is set: no cluster is shown
+	keeper     *keeper       // nil until it is set: no disk is shown
 	now        func() int64
 
 	latency         admin.Latency // of decisions
@@ -42,7 +43,8 @@ type watch struct {
 
 var _ admin.Node = (*watch)(nil)
 
-// newWatch lacks the dispatcher, which needs its commandEvents, and the member.
+// newWatch lacks the dispatcher, which needs its commandEvents, the member and
+// the keeper.
 func newWatch(n *node, joined func() error, now func() int64) *watch {
 	w := &watch{node: n, joined: joined, now: now}
 	w.sweptAt.Store(now())
@@ -127,6 +129,9 @@ func (w *watch) Snapshot() admin.Snapshot {
 	}
 	if w.member != nil {
 		s.Cluster = clusterSnapshot(w.member, w.node.cfg.cluster.mode())
+	}
+	if w.keeper != nil {
+		s.Disk = w.keeper.metrics()
 	}
 	for _, c := range w.dispatcher.CommandCounts() {
 		s.Commands = append(s.Commands, admin.CommandCount(c))
