@@ -23,6 +23,11 @@ type Config struct {
 	// Shared: the slots are shared among the members. Else nobody owns any, and
 	// each node counts for itself.
 	Shared bool
+	// Prepare is called before this node serves a slot under a version that it
+	// did not serve it under before, from one goroutine: the buckets that are
+	// there may be of another time. fresh: nobody ever counted the slot. Nil:
+	// there is nothing to prepare.
+	Prepare func(slot uint16, version uint64, fresh bool)
 
 	Bounds     limit.Bounds // of policies that are set through this node
 	Multiplier int          // of Raft's times and of those here, 1 or more

@@ -67,6 +67,9 @@ func (n *Node) openBus(id string) (raftfsm.Stream, error) {
 	if n.leaseLane, err = n.bus.Listen(bus.LaneLease); err != nil {
 		return nil, err
 	}
+	if n.decideLane, err = n.bus.Listen(bus.LaneDecide); err != nil {
+		return nil, err
+	}
 	return n.bus.Listen(bus.LaneRaft)
 }
 

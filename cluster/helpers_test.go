@@ -157,20 +157,12 @@ func (m *member) ends() error {
 }
 
 // three makes a cluster of three, of which the first founded it.
-func three(t *testing.T, change ...func(*member)) []*member {
+func three(t *testing.T) []*member {
 	t.Helper()
-	var all []*member
-	for _, name := range []string{"n1", "n2", "n3"} {
-		m := newMember(t, name)
-		for _, c := range change {
-			c(m)
-		}
-		if len(all) == 0 {
-			m.start(found).ready()
-		} else {
-			m.start(join(all[0]))
-		}
-		all = append(all, m)
+	all := []*member{newMember(t, "n1").start(found)}
+	all[0].ready()
+	for _, name := range []string{"n2", "n3"} {
+		all = append(all, newMember(t, name).start(join(all[0])))
 	}
 	for _, m := range all {
 		m.ready()

@@ -29,6 +29,8 @@ type leases struct {
 	now    atomic.Pointer[serving] // what this node may serve; never nil
 	change atomic.Int64            // until then, of the clock, a change of voters is wanted
 	block  atomic.Pointer[blocked] // what stands in its way; nil: not known
+	ready  [slots]atomic.Uint64    // versions under which slots may be served
+	stale  chan struct{}           // says that some may have to be prepared
 	lapses atomic.Uint64           // times that a lease was over while it was wanted
 }
 
@@ -61,7 +63,8 @@ const maxTakeOvers = 16
 
 // newLeases is for a process that has registered just now.
 func newLeases(n *Node) *leases {
-	l := &leases{n: n, cfg: n.leaseConfig(), heard: make(chan heard, maxHeard), ended: make(chan struct{})}
+	l := &leases{n: n, cfg: n.leaseConfig(), heard: make(chan heard, maxHeard), ended: make(chan struct{}), stale: make(chan struct{}, 1)}
+	l.stale <- struct{}{}
 	l.node = lease.New(l.cfg, n.raft.Nonce(), n.cfg.Boottime())
 	l.now.Store(&serving{view: newLeaseView(n.raft.View())})
 	return l
@@ -79,6 +82,10 @@ func (l *leases) run() {
 	clock := l.n.cfg.Boottime
 	timer := time.NewTimer(0)
 	defer timer.Stop()
+	l.observe()
+	first := l.node.Observe(clock(), l.now.Load().view)
+	l.publish(first.Lease, clock())
+	l.do(first, heard{})
 	for {
 		reached, forget := l.n.raft.Reached(l.now.Load().view.Applied() + 1)
 		var out lease.Output
@@ -109,7 +116,50 @@ func (l *leases) observe() {
 	next := *old
 	next.view = newLeaseView(l.n.raft.View())
 	next.self = next.view.view.NodeNumber(string(l.cfg.Self))
+	l.keep(old, &next)
 	l.now.Store(&next)
+	select {
+	case l.stale <- struct{}{}:
+	default:
+	}
+}
+
+// keep lets slots be served on that this node owned before and after a change:
+// a move that was not made.
+func (l *leases) keep(old, next *serving) {
+	if old.self == 0 || next.self == 0 {
+		return
+	}
+	for slot := range uint16(slots) {
+		was, before := old.view.view.OwnerNumber(slot)
+		is, after := next.view.view.OwnerNumber(slot)
+		if was == old.self && is == next.self && before != after {
+			l.ready[slot].CompareAndSwap(before, after)
+		}
+	}
+}
+
+// prepare makes slots ready that this node owns by now. It is a goroutine of
+// its own: there may be much to drop.
+func (l *leases) prepare() {
+	for {
+		select {
+		case <-l.n.ctx.Done():
+			return
+		case <-l.stale:
+		}
+		s := l.now.Load()
+		for slot := range uint16(slots) {
+			owner, version := s.view.view.OwnerNumber(slot)
+			if s.self == 0 || owner != s.self || l.ready[slot].Load() == version {
+				continue
+			}
+			if l.n.cfg.Prepare != nil {
+				l.n.cfg.Prepare(slot, version, s.view.view.OwnerFresh(slot))
+			}
+			l.ready[slot].Store(version)
+		}
+	}
 }
 
 // publish makes the lease known to who serves, before anything is sent.

@@ -25,10 +25,33 @@ func owned(t *testing.T, all []*member) (n int) {
 	return n
 }
 
+// sharing makes a cluster of three that share the slots.
+func sharing(t *testing.T) (all []*member) {
+	t.Helper()
+	var peers []string
+	for _, name := range []string{"n1", "n2", "n3"} {
+		m := newMember(t, name)
+		m.shared = true
+		ln := listen(t)
+		m.addr = ln.Addr().String()
+		if err := ln.Close(); err != nil {
+			t.Fatal(err)
+		}
+		all, peers = append(all, m), append(peers, m.addr)
+	}
+	for _, m := range all {
+		m.startOn(listenOn(t, m.addr), func(b *BusConfig) { b.Peers = peers })
+	}
+	for _, m := range all {
+		m.ready()
+	}
+	return all
+}
+
 // TestSlotsAreOwned: three nodes share the slots; those of a node that dies
 // go to the others, once its lease is over; when it comes back it owns none.
 func TestSlotsAreOwned(t *testing.T) {
-	all := three(t, func(m *member) { m.shared = true })
+	all := sharing(t)
 	eventually(t, "every slot to be served", func() bool { return owned(t, all) == raftfsm.Slots })
 	for _, m := range all {
 		if got := all[0].Owned(m.ID()); got < 5461 || got > 5462 {

@@ -21,15 +21,17 @@ type Node struct {
 	bus     *bus.Bus // nil: the node is alone
 	control *bus.Listener
 
-	leaseLane *bus.Listener
-	leases    atomic.Pointer[leases] // set once the node has registered
+	leaseLane, decideLane *bus.Listener
+
+	leases atomic.Pointer[leases] // set once the node has registered
 
 	mu    sync.Mutex
 	peers map[string]*peer // by id
 
 	writes     chan struct{} // one for each write of a client that is under way
 	served     chan struct{} // one for each call of another node that is under way
-	registered chan struct{} // closed once the node has registered
+	ready      atomic.Bool   // it latches
+	registered chan struct{} // closed once the node is ready
 	invited    atomic.Bool   // one of the peers has a cluster: join it
 	shares     assigning     // for the loop
 	trouble    repeats       // what the log was told last of a start that does not get on
@@ -117,7 +119,14 @@ func (n *Node) step() bool {
 		n.start(met)
 	}
 	n.assign()
-	return n.raft.Epoch() != 0 && n.raft.Leader() != ""
+	if !n.ready.Load() {
+		if n.waitsFor() != nil {
+			return false
+		}
+		n.ready.Store(true)
+		close(n.registered)
+	}
+	return n.raft.Leader() != ""
 }
 
 // gone says why this process must not go on, if so.
@@ -186,7 +195,6 @@ func (n *Node) start(met []meeting) {
 	case err == nil:
 		n.cfg.Log.Debug("registered", "node", n.cfg.Name, "id", n.raft.ID(), "epoch", n.raft.Epoch())
 		n.hold()
-		close(n.registered)
 	case errors.As(err, &refused):
 		n.die(err)
 	case n.ctx.Err() == nil:
@@ -202,6 +210,7 @@ func (n *Node) hold() {
 	l := newLeases(n)
 	n.leases.Store(l)
 	n.loops.Go(l.run)
+	n.loops.Go(l.prepare)
 	n.serveLane("the lane of leases", n.leaseLane, l.answer, bus.DefaultCallLimits())
 }
 
@@ -231,13 +240,35 @@ func (n *Node) die(err error) {
 	n.fatal.Do(func() { n.cfg.Fatal(err) })
 }
 
-// Registered is closed once the node is part of its cluster: it has applied
-// all that was committed before.
+// waitsFor says what a node that starts waits for.
+func (n *Node) waitsFor() error {
+	if err := n.raft.Ready(); err != nil || n.bus == nil || !n.cfg.Shared {
+		return err
+	}
+	switch {
+	case !n.MayAnswer():
+		return errors.New("this node has no lease yet")
+	case len(freeSlots(n.raft.View())) > 0:
+		return errors.New("not all slots have an owner yet")
+	}
+	return nil
+}
+
+// Registered is closed once the node is ready: part of its cluster, with all
+// applied that was committed before.
 func (n *Node) Registered() <-chan struct{} { return n.registered }
 
 // Ready is nil once the node is part of its cluster, else why it is not. It
 // latches: a lost majority does not make it unready.
-func (n *Node) Ready() error { return n.raft.Ready() }
+func (n *Node) Ready() error {
+	if n.ready.Load() {
+		return nil
+	}
+	if err := n.waitsFor(); err != nil {
+		return err
+	}
+	return errors.New("it has just joined")
+}
 
 // ID is the node's, 40 hex digits, for good.
 func (n *Node) ID() string { return n.raft.ID() }

@@ -8,6 +8,9 @@ import (
 	"github.com/rlserver/rlserver/raftfsm"
 )
 
+// slots is how many there are.
+const slots = raftfsm.Slots
+
 // Owner is a node that counts a slot.
 type Owner struct {
 	ID      string // empty: nobody does
@@ -26,7 +29,7 @@ func (n *Node) Serve(slot uint16) (version uint64, ok bool) {
 	}
 	s := l.now.Load()
 	owner, version := s.view.view.OwnerNumber(slot)
-	return version, s.held && s.self != 0 && owner == s.self
+	return version, s.held && s.self != 0 && owner == s.self && l.ready[slot].Load() == version
 }
 
 // MayAnswer says whether the node holds its lease at this moment, by a clock

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -14,10 +15,13 @@ import (
 
 // peer is another member, with a connection that is kept.
 type peer struct {
-	client *bus.Client   // on the control lane
-	lease  *bus.Client   // on that of leases
-	heard  atomic.Int64  // when it answered last, Unix nanoseconds; 0: never
-	nonce  atomic.Uint64 // of the process that did
+	client *bus.Client // on the control lane
+	lease  *bus.Client // on that of leases
+	decide *bus.Client // on that of decisions
+
+	breaker breaker
+	heard   atomic.Int64  // when it answered last, Unix nanoseconds; 0: never
+	nonce   atomic.Uint64 // of the process that did
 }
 
 // alive says whether the peer answered of late, and is connected still.
@@ -39,8 +43,13 @@ func (n *Node) peer(id string) (*peer, error) {
 	if p.client, err = n.newClient(target); err != nil {
 		return nil, err
 	}
-	if p.lease, err = n.newLeaseClient(target); err != nil {
+	if p.lease, err = n.newQuickClient(bus.LaneLease, target); err != nil {
 		p.client.Close()
+		return nil, err
+	}
+	if p.decide, err = n.newQuickClient(bus.LaneDecide, target); err != nil {
+		p.client.Close()
+		p.lease.Close()
 		return nil, err
 	}
 	n.peers[id] = p
@@ -50,13 +59,14 @@ func (n *Node) peer(id string) (*peer, error) {
 func (p *peer) close() {
 	p.client.Close()
 	p.lease.Close()
+	p.decide.Close()
 }
 
-// newLeaseClient is for a lane on which nothing may wait long: a connection on
+// newQuickClient is for a lane on which nothing may wait long: a connection on
 // which nothing is answered is cut at once.
-func (n *Node) newLeaseClient(target func() bus.Target) (*bus.Client, error) {
+func (n *Node) newQuickClient(lane bus.Lane, target func() bus.Target) (*bus.Client, error) {
 	cfg := bus.DefaultClientConfig()
-	cfg.Bus, cfg.Lane, cfg.Target = n.bus, bus.LaneLease, target
+	cfg.Bus, cfg.Lane, cfg.Target = n.bus, lane, target
 	cfg.DialTimeout, cfg.SilenceLimit, cfg.LongestPause = n.times(time.Second), n.times(time.Second), n.times(settledEvery/4)
 	return bus.NewClient(cfg)
 }
@@ -109,18 +119,37 @@ func (n *Node) closePeers() {
 	clear(n.peers)
 }
 
-// forward carries a write to the leader. It is raftfsm.Config's Forward.
+// forward carries a write to the leader. It is raftfsm.Config's Forward. It does
+// not wait for a connection: whoever leads may be gone, and another may lead by
+// the time that the caller tries again.
 func (n *Node) forward(ctx context.Context, leader raftfsm.Member, request []byte) ([]byte, error) {
 	p, err := n.peer(leader.ID)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", policy.ErrNotWritten, err)
 	}
-	answer, err := p.client.Call(ctx, callWrite, request)
-	switch {
-	case err == nil:
-		return answer, nil
-	case errors.Is(err, bus.ErrNotDone):
-		return nil, fmt.Errorf("the leader %s cannot be reached: %w: %w", leader.Name, policy.ErrNotWritten, err)
+	type outcome struct {
+		answer []byte
+		err    error
 	}
-	return nil, fmt.Errorf("the leader %s did not answer: %w: %w", leader.Name, policy.ErrOutcomeUnknown, err)
+	made := make(chan outcome, 1)
+	err = p.client.Start(callWrite, request, n.times(serveTimeout), func(answer []byte, err error) {
+		made <- outcome{bytes.Clone(answer), err}
+	})
+	var o outcome
+	if err != nil {
+		o.err = err
+	} else {
+		select {
+		case o = <-made:
+		case <-ctx.Done():
+			o.err = ctx.Err()
+		}
+	}
+	switch {
+	case o.err == nil:
+		return o.answer, nil
+	case errors.Is(o.err, bus.ErrNotDone):
+		return nil, fmt.Errorf("the leader %s cannot be reached: %w: %w", leader.Name, policy.ErrNotWritten, o.err)
+	}
+	return nil, fmt.Errorf("the leader %s did not answer: %w: %w", leader.Name, policy.ErrOutcomeUnknown, o.err)
 }

@@ -135,7 +135,7 @@ func (c NodeRemove) apply(s *state, index uint64) Result {
 		return refuse("node %s is no member", c.ID)
 	}
 	if n := s.slots.owned(c.ID); n > 0 {
-		return refuse("node %s (%s) owns %d slots: RL.NODE.DRAIN %s moves them to others", m.Name, c.ID, n, m.Name)
+		return refuse("node %s (%s) owns %d slots: stop it, and ask again once others have taken them over", m.Name, c.ID, n)
 	}
 	delete(s.changeMembers(), c.ID)
 	s.removed = maps.Clone(s.removed)

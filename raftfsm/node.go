@@ -84,6 +84,9 @@ func (n *Node) open() (err error) {
 		return err
 	}
 	n.nonce = binary.BigEndian.Uint64(nonce[:])
+	if err := checkLog(n.cfg.Dir, cluster); err != nil {
+		return err
+	}
 	bolt, err := openStore(n.cfg.Dir)
 	if err != nil {
 		return err

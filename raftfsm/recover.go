@@ -28,6 +28,13 @@ func Recover(dir string, now func() time.Time, log *slog.Logger) (id string, err
 	if id, err = nodeIDOf(dir, noRandom{}); err != nil {
 		return "", fmt.Errorf("%s holds no node: %w", dir, err)
 	}
+	cluster, err := readClusterID(dir)
+	if err != nil {
+		return "", err
+	}
+	if err := checkLog(dir, cluster); err != nil {
+		return "", err
+	}
 	bolt, err := openStore(dir)
 	if err != nil {
 		return "", err

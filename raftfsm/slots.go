@@ -14,6 +14,7 @@ const Slots = buckets.Slots
 type Slot struct {
 	Owner   string // a node's id; empty: nobody
 	Version uint64 // the log index of the last change
+	Fresh   bool   // nobody counted it before: nothing can have been lost
 }
 
 // slotTable is who counts which slot. It is replaced, not changed. Owners are
@@ -22,6 +23,7 @@ type slotTable struct {
 	nodes    []string // ids; those that own nothing may be among them
 	owners   [Slots]uint16
 	versions [Slots]uint64
+	fresh    [Slots]bool
 }
 
 // nobody is the number of the owner of a slot without one; others are those of
@@ -29,7 +31,7 @@ type slotTable struct {
 const nobody = 0
 
 func (t *slotTable) slot(slot uint16) Slot {
-	s := Slot{Version: t.versions[slot]}
+	s := Slot{Version: t.versions[slot], Fresh: t.fresh[slot]}
 	if owner := t.owners[slot]; owner != nobody {
 		s.Owner = t.nodes[owner-1]
 	}
@@ -55,14 +57,15 @@ func (t *slotTable) owned(id string) (n int) {
 	return n
 }
 
-// give makes a node the owner of a slot. It is for changeSlots' copy.
+// give makes a node the owner of a slot, which then is not fresh. It is for
+// changeSlots' copy.
 func (t *slotTable) give(slot uint16, id string, version uint64) {
 	number := t.number(id)
 	if number == nobody && id != "" {
 		t.nodes = append(t.nodes, id)
 		number = uint16(len(t.nodes))
 	}
-	t.owners[slot], t.versions[slot] = number, version
+	t.owners[slot], t.versions[slot], t.fresh[slot] = number, version, false
 }
 
 // changeSlots makes the copy that may be changed. Nodes that own nothing are
@@ -74,6 +77,7 @@ func (s *state) changeSlots() *slotTable {
 			next.give(uint16(slot), s.slots.nodes[owner-1], next.versions[slot])
 		}
 	}
+	next.fresh = s.slots.fresh
 	s.slots = next
 	return next
 }
@@ -89,6 +93,9 @@ func (v *View) NodeNumber(id string) uint16 { return v.slots.number(id) }
 func (v *View) OwnerNumber(slot uint16) (number uint16, version uint64) {
 	return v.slots.owners[slot], v.slots.versions[slot]
 }
+
+// OwnerFresh says whether nobody counted the slot before its owner.
+func (v *View) OwnerFresh(slot uint16) bool { return v.slots.fresh[slot] }
 
 // Owned counts the slots of a node.
 func (v *View) Owned(id string) int { return v.slots.owned(id) }
@@ -138,7 +145,9 @@ func (c Assign) apply(s *state, index uint64) Result {
 	for _, r := range c.Slots {
 		for slot := int(r.First); slot <= int(r.Last); slot++ {
 			if slots.owners[slot] == nobody {
+				fresh := slots.versions[slot] == 0
 				slots.give(uint16(slot), c.Owner, index)
+				slots.fresh[slot] = fresh
 				given++
 			}
 		}
@@ -351,6 +360,7 @@ func appendSlotTable(b []byte, t *slotTable) []byte {
 		}
 		slot := t.slot(uint16(first))
 		runs = appendNumber(appendText(appendNumber(runs, uint64(last)), slot.Owner), slot.Version)
+		runs = appendBool(runs, slot.Fresh)
 		n++
 		first = last + 1
 	}
@@ -361,7 +371,7 @@ func readSlotTable(d *decoder) *slotTable {
 	t := &slotTable{}
 	first := 0
 	for range d.count() {
-		last, owner, version := readSlot(d), d.text(), d.number()
+		last, owner, version, fresh := readSlot(d), d.text(), d.number(), d.bool()
 		if d.err == nil && (int(last) < first || owner != "" && !isID(owner)) {
 			d.fail(fmt.Errorf("slots %d to %d of %q", first, last, owner))
 		}
@@ -370,6 +380,7 @@ func readSlotTable(d *decoder) *slotTable {
 		}
 		for slot := first; slot <= int(last); slot++ {
 			t.give(uint16(slot), owner, version)
+			t.fresh[slot] = fresh
 		}
 		first = int(last) + 1
 	}
