@@ -55,7 +55,8 @@ func newKeeper(cfg *config, store *state.Store, now func() int64, log *slog.Logg
 	}
 	k.cfg = snapshot.Config{
 		FS:    snapshot.Dir(k.dir),
-		Store: store, Node: cfg.nodeName, Sync: cfg.sync, Reserve: int64(cfg.diskReserve), Events: k.events(),
+		Store: store, Node: cfg.nodeName, Sync: cfg.sync, Events: k.events(),
+		Reserve: max(int64(cfg.diskReserve), 1), // there, 0 is the default
 	}
 	k.loads.Store(&errLoads)
 	go k.run()

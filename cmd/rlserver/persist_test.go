@@ -85,9 +85,9 @@ func TestKilledWithSyncAlways(t *testing.T) {
 
 // TestKilledUnderLoad kills the server at random moments. What is lost is at
 // most what was counted in the last second, with some room for a busy machine.
-// RLSERVER_TEST_KILLS says how often, 6 if it does not.
+// RLSERVER_TEST_KILLS says how often, twice if it does not.
 func TestKilledUnderLoad(t *testing.T) {
-	kills := 6
+	kills := 2
 	if text := os.Getenv("RLSERVER_TEST_KILLS"); text != "" {
 		var err error
 		if kills, err = strconv.Atoi(text); err != nil {
