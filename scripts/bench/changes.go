@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -42,12 +41,7 @@ func (o *options) changeTime() time.Duration {
 
 // changes measures how many changes of policies a second a lone node takes, and
 // a cluster of three through its leader and through a follower.
-func (b *bench) changes(ctx context.Context) (_ []changeRow, err error) {
-	dir, err := os.MkdirTemp("", "rlserver-bench-")
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+func (b *bench) changes(ctx context.Context, dir string) ([]changeRow, error) {
 	nodes, stop, err := b.startCluster(ctx, dir)
 	defer stop()
 	if err != nil {

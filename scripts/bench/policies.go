@@ -39,10 +39,18 @@ func runPolicies(ctx context.Context, args []string, stdout, progress io.Writer)
 	if r.machine, err = thisMachine(ctx); err != nil {
 		return err
 	}
-	if r.changes, err = b.changes(ctx); err != nil {
+	dir, err := os.MkdirTemp("", "rlserver-bench-")
+	if err != nil {
 		return err
 	}
-	if r.sync, err = syncTime(); err != nil {
+	defer func() { _ = os.RemoveAll(dir) }() // it is a temporary one
+	if err := b.build(ctx, dir); err != nil {
+		return err
+	}
+	if r.changes, err = b.changes(ctx, dir); err != nil {
+		return err
+	}
+	if r.sync, err = syncTime(dir); err != nil {
 		return err
 	}
 	if r.rows, r.cells, err = b.servers(ctx); err != nil {
@@ -141,12 +149,7 @@ func (r *policiesReport) changeTable() string {
 
 // syncTime is the median time of a write to where the servers have their
 // directories: a change of a policy costs at least one.
-func syncTime() (time.Duration, error) {
-	dir, err := os.MkdirTemp("", "rlserver-bench-")
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = os.RemoveAll(dir) }() // it is a temporary one
+func syncTime(dir string) (time.Duration, error) {
 	file, err := os.Create(filepath.Join(dir, "sync"))
 	if err != nil {
 		return 0, err
