@@ -17,6 +17,10 @@ type handler struct {
 	lost     map[uint16]bool // slots whose decisions no longer hold
 	settled  [][]resp.Decided
 	waits    []*wait
+	atOnce   bool            // what could be deferred is answered at once
+	deferred []*wait         // in the order they were started
+	order    func(n int) int // of n that are to wake, the one that does; nil: the last
+	answered int             // DEFERs
 	open     func(*resp.Session)
 	onSettle func()
 	replace  func(*resp.Writer)
@@ -47,11 +51,11 @@ func (h *handler) Command(s *resp.Session, w *resp.Writer, args [][]byte, _ int6
 }
 
 func known(name string) bool {
-	return slices.Contains([]string{"PING", "ECHO", "AUTH", "HELLO", "CLIENT", "DECIDE", "WAIT", "BOOM", "BIG", "NULL", "KILLME", "ISOLATE"}, name)
+	return slices.Contains([]string{"PING", "ECHO", "AUTH", "HELLO", "CLIENT", "DECIDE", "WAIT", "DEFER", "COUNT", "BOOM", "BIG", "NULL", "KILLME", "ISOLATE"}, name)
 }
 
 func (h *handler) run(s *resp.Session, w *resp.Writer, name string, args [][]byte) {
-	if need := map[string]int{"HELLO": 2, "CLIENT": 3, "BIG": 2, "WAIT": 2}[name]; len(args) < need {
+	if need := map[string]int{"HELLO": 2, "CLIENT": 3, "BIG": 2, "WAIT": 2, "DEFER": 2}[name]; len(args) < need {
 		w.Error("ERR too few arguments")
 		return
 	}
@@ -128,6 +132,27 @@ func (h *handler) run(s *resp.Session, w *resp.Writer, name string, args [][]byt
 		}
 		h.waits = append(h.waits, p)
 		s.Wait(p)
+	case "DEFER": // DEFER text [slot [again|boom]]: as WAIT
+		p := &wait{text: string(args[1]), h: h, later: true}
+		if len(args) > 2 {
+			p.slot = uint16(number(args[2]))
+			s.Decided(p.slot, 7)
+		}
+		if len(args) > 3 {
+			p.again, p.boom = string(args[3]) == "again", string(args[3]) == "boom"
+		}
+		if h.atOnce {
+			p.again = false
+			p.Finish(s, w, 1)
+			return
+		}
+		s.Defer(p)
+	case "COUNT": // of the DEFERs before it
+		if s.Barrier() {
+			s.AfterDeferred()
+			return
+		}
+		w.Int(int64(h.answered))
 	case "BOOM":
 		s.Decided(1, 7)
 		w.Array(2)
@@ -173,21 +198,60 @@ type wait struct {
 	text  string
 	slot  uint16
 	again bool // waits once more
+	boom  bool // fails
 	wake  func()
+
+	h     *handler
+	later bool // it was deferred
 }
 
-func (p *wait) Start(wake func()) { p.wake = wake }
+func (p *wait) Start(wake func()) {
+	p.wake = wake
+	if p.later {
+		p.h.deferred = append(p.h.deferred, p)
+	}
+}
 
 func (p *wait) Finish(s *resp.Session, w *resp.Writer, _ int64) {
 	if p.again {
 		p.again = false
-		s.Wait(p)
+		if p.later {
+			s.Defer(p)
+		} else {
+			s.Wait(p)
+		}
 		return
 	}
 	if p.slot != 0 {
 		s.Decided(p.slot, 7)
 	}
+	if !p.later {
+		w.BulkString(p.text)
+		return
+	}
+	p.h.answered++
+	w.Array(2)
 	w.BulkString(p.text)
+	if p.boom {
+		panic("secret")
+	}
+	w.Null()
+}
+
+// wakeAll wakes what was started: the command that waits, or all that were
+// deferred.
+func (h *handler) wakeAll() {
+	if len(h.deferred) == 0 && len(h.waits) > 0 {
+		h.waits[len(h.waits)-1].wake()
+	}
+	for n := len(h.deferred); n > 0; n-- {
+		i := n - 1
+		if h.order != nil {
+			i = h.order(n)
+		}
+		h.deferred[i].wake()
+		h.deferred = slices.Delete(h.deferred, i, i+1)
+	}
 }
 
 // number reads a small number, 0 if it is none.
@@ -258,7 +322,7 @@ func (c *client) process(out *strings.Builder) resp.Status {
 		case resp.StatusWait:
 			woken := 0
 			c.Start(func() { woken++ })
-			c.handler.waits[len(c.handler.waits)-1].wake()
+			c.handler.wakeAll()
 			if woken != 1 {
 				c.tb.Errorf("woken %d times", woken)
 			}

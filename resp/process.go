@@ -30,7 +30,10 @@ func (s *Session) guarded(now int64) (status Status, ok bool) {
 }
 
 func (s *Session) process(now int64) Status {
-	if s.pending != nil {
+	switch {
+	case s.late.isAwaited():
+		s.fill(now)
+	case s.pending != nil:
 		s.resume(now)
 	}
 	for {
@@ -77,7 +80,7 @@ func (s *Session) replyHere() {
 // step runs the next command, of a transaction or of the input; false if
 // there is none yet.
 func (s *Session) step(now int64) bool {
-	s.from = len(s.out.buf)
+	s.from, s.mine = len(s.out.buf), len(s.decided)
 	if s.tx.running {
 		s.run(s.tx.pop(), now)
 		return true
@@ -170,7 +173,7 @@ func (s *Session) panicked(value any) {
 	}
 	s.out.Truncate(s.from)
 	s.forgetDecided()
-	s.pending = nil
+	s.pending, s.put = nil, nil
 	s.tx.open, s.tx.running = false, false
 	s.client.queued.Store(0)
 	s.fail(ErrPanic, errInternal)

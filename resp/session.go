@@ -10,7 +10,7 @@ type Status int
 const (
 	StatusRead  Status = iota // more input
 	StatusFlush               // Output must leave, then Process goes on
-	StatusWait                // Start the pending command; when it wakes, Process goes on
+	StatusWait                // Start what is pending; when it wakes, Process goes on
 	StatusClose               // the session is over: send Output and close
 )
 
@@ -21,14 +21,14 @@ type Handler interface {
 	// authenticate.
 	Open(s *Session)
 	// Command runs one command. It appends exactly one reply to w, or calls
-	// s.Wait. args, at least one, and their bytes must not be changed, and are
-	// valid until it returns.
+	// s.Wait, s.Defer or s.AfterDeferred. args, at least one, and their bytes
+	// must not be changed, and are valid until it returns.
 	Command(s *Session, w *Writer, args [][]byte, now int64)
 	// Settle checks, once for all decisions of a batch and right before their
 	// replies leave, which of them no longer hold, and marks them Lost.
 	Settle(s *Session, decided []Decided)
 	// Replace appends the reply that stands in for that of a command whose
-	// decision was lost. It cannot wait.
+	// decision was lost. It can neither wait nor defer.
 	Replace(s *Session, w *Writer, args [][]byte, now int64)
 }
 
@@ -73,10 +73,13 @@ type Session struct {
 
 	src     source   // the command that runs
 	from    int      // where its reply begins in out; what a panic cuts
+	mine    int      // where its decisions begin in decided; what a panic cuts
 	args    [][]byte // reused
 	batch   int      // commands run since replies last left
 	decided []Decided
-	pending Pending
+	pending Pending // the running command waits
+	put     Pending // the running command is deferred
+	late    *late   // the deferred commands; nil if there never was one
 	tx      transaction
 	release func() // ends the isolation of the transaction that runs
 
@@ -135,10 +138,13 @@ func (s *Session) Output() []byte { return s.out.buf[s.sent:s.settled] }
 const maxKeptOutput = 64 << 10
 
 // Sent drops the first n bytes of Output. No offset into the output outlives a
-// batch, so what is left may move: a peer that never takes all of it would
-// else make it grow.
+// batch, so between batches what is left may move: a peer that never takes all
+// of it would else make it grow.
 func (s *Session) Sent(n int) {
 	s.sent += n
+	if s.Barrier() {
+		return
+	}
 	if left := len(s.out.buf) - s.sent; left > 0 {
 		if s.sent > maxKeptOutput && s.sent >= left {
 			s.settled -= s.sent
@@ -157,14 +163,15 @@ func (s *Session) Sent(n int) {
 // Footprint is the memory, in bytes, of the session's buffers.
 func (s *Session) Footprint() int {
 	const sliceBytes, decidedBytes = 24, 72
-	return len(s.in.buf) + cap(s.out.buf) + s.tx.footprint() + cap(s.args)*sliceBytes + cap(s.decided)*decidedBytes
+	return len(s.in.buf) + cap(s.out.buf) + s.tx.footprint() + cap(s.args)*sliceBytes + cap(s.decided)*decidedBytes +
+		s.late.footprint()
 }
 
 // Rest gives back what the session keeps only to be fast. A driver calls it,
 // after StatusRead, when nothing has arrived for a while.
 func (s *Session) Rest() {
 	s.in.rest()
-	s.args, s.decided = nil, nil
+	s.args, s.decided, s.late = nil, nil, nil
 	if len(s.out.buf) == 0 {
 		s.out.buf = nil
 	}
@@ -191,13 +198,17 @@ func (s *Session) Close() { s.closing = true }
 
 // Wait says that the running command's reply takes time. The command returns
 // without writing one.
-func (s *Session) Wait(p Pending) { s.pending = p }
+func (s *Session) Wait(p Pending) { s.pending, s.put = p, nil }
 
 // Start begins the work a session waits for, after StatusWait. wake is called
 // once, from any goroutine, also from within Start; only then may Process be
-// called, and Buffer not before either. Should Start panic, the session has
-// ended, and Process says so; wake may be called a second time then.
+// called, and Buffer not before either. Should the work panic, the session
+// ends, and Process says so; wake may be called a second time then.
 func (s *Session) Start(wake func()) {
+	if s.late.isAwaited() {
+		s.startLate(wake)
+		return
+	}
 	defer func() {
 		if value := recover(); value != nil {
 			s.replyHere()

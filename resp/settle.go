@@ -18,26 +18,23 @@ func (s *Session) Decided(slot uint16, version uint64) {
 }
 
 // forgetDecided drops the decisions of a command whose reply is cut.
-func (s *Session) forgetDecided() {
-	n := len(s.decided)
-	for n > 0 && s.decided[n-1].from >= s.from {
-		n--
-	}
-	s.decided = s.decided[:n]
-}
+func (s *Session) forgetDecided() { s.decided = s.decided[:s.mine] }
 
-// settle makes the replies of the batch good, and lets them leave. Decisions
-// of a command that waits are kept until it has replied.
+// settle makes the replies of the batch good, and lets them leave, once those
+// that were deferred are there. Decisions of a command that waits are kept
+// until it has replied.
 func (s *Session) settle(now int64, status Status) Status {
+	if s.Barrier() {
+		s.late.awaited = true
+		return StatusWait
+	}
 	n := len(s.decided)
 	if status == StatusWait {
-		for n > 0 && s.decided[n-1].from == s.from {
-			n--
-		}
+		n = s.mine
 	}
 	if n > 0 {
 		waits := s.src
-		s.src, s.from = source{}, s.settled // a panic cuts the whole batch
+		s.src, s.from, s.mine = source{}, s.settled, 0 // a panic cuts the whole batch
 		s.handler.Settle(s, s.decided[:n])
 		s.replaceLost(s.decided[:n], now)
 		s.decided = s.decided[:copy(s.decided, s.decided[n:])]
