@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -25,14 +26,16 @@ var changeDepths = [...]int{1, 16}
 // changeRow is a line of the table of changes.
 type changeRow struct {
 	name    string
-	addr    string
+	of      []*process // a lone node, or all of a cluster
+	leader  bool       // asks the leader; else another, if there is another
 	depth   int
 	samples []changeSample // by round
 }
 
 // changeSample is what one run gave. Latencies are in milliseconds, from the
-// moment in which a change was sent until its reply was read.
-type changeSample struct{ perSecond, p50, p99 float64 }
+// moment in which a change was sent until its reply was read. Refused are those
+// that the cluster could not take, since it had no leader.
+type changeSample struct{ perSecond, p50, p99, refused float64 }
 
 // changeTime is how long a line is measured in a round.
 func (o *options) changeTime() time.Duration {
@@ -56,14 +59,18 @@ func (b *bench) changes(ctx context.Context, dir string) ([]changeRow, error) {
 	var rows []changeRow
 	for _, depth := range changeDepths {
 		rows = append(rows,
-			changeRow{name: "a lone node", addr: lone.addr, depth: depth},
-			changeRow{name: "the leader of three", addr: nodes[0].addr, depth: depth},
-			changeRow{name: "a follower of three", addr: nodes[1].addr, depth: depth})
+			changeRow{name: "a lone node", of: []*process{lone}, leader: true, depth: depth},
+			changeRow{name: "the leader of three", of: nodes, leader: true, depth: depth},
+			changeRow{name: "a follower of three", of: nodes, depth: depth})
 	}
 	for round := range b.rounds {
 		for i := range rows {
 			r := &rows[i]
-			s, err := change(ctx, r.addr, r.depth, b.changeTime())
+			addr, err := pick(ctx, r.of, r.leader)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", r.name, err)
+			}
+			s, err := change(ctx, addr, r.depth, b.changeTime())
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", r.name, err)
 			}
@@ -90,39 +97,43 @@ func (b *bench) agree(ctx context.Context, nodes []*process) error {
 
 // change sends changes for a while, over all connections.
 func change(ctx context.Context, addr string, depth int, length time.Duration) (changeSample, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	took := make([][]float64, changeConnections)
-	errs := make([]error, changeConnections)
+	refused := make([]int, changeConnections)
 	began := time.Now()
 	var all sync.WaitGroup
 	for i := range took {
 		all.Go(func() {
-			if took[i], errs[i] = changeOver(ctx, addr, i, depth, began.Add(length)); errs[i] != nil {
-				cancel()
+			var err error
+			if took[i], refused[i], err = changeOver(ctx, addr, i, depth, began.Add(length)); err != nil {
+				cancel(err) // the first ends the others
 			}
 		})
 	}
 	all.Wait()
 	seconds := time.Since(began).Seconds()
-	if err := errors.Join(errs...); err != nil {
+	if err := context.Cause(ctx); err != nil {
 		return changeSample{}, err
 	}
 	each := slices.Concat(took...)
 	slices.Sort(each)
-	return changeSample{float64(len(each)) / seconds, quantile(each, 0.5), quantile(each, 0.99)}, nil
+	s := changeSample{perSecond: float64(len(each)) / seconds, p50: quantile(each, 0.5), p99: quantile(each, 0.99)}
+	for _, n := range refused {
+		s.refused += float64(n)
+	}
+	return s, nil
 }
 
 // changeOver sends changes over one connection, some at a time, and returns
-// how long each took.
-func changeOver(ctx context.Context, addr string, number, depth int, until time.Time) ([]float64, error) {
+// how long each took that was made.
+func changeOver(ctx context.Context, addr string, number, depth int, until time.Time) (took []float64, refused int, _ error) {
 	conn, hangUp, err := dial(ctx, addr)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer hangUp()
 	r := bufio.NewReader(conn)
-	var took []float64
 	var request []byte
 	// Limits go up from run to run, so that none sets what is set already.
 	limit := time.Now().UnixMilli() % 1_000_000_000
@@ -135,16 +146,21 @@ func changeOver(ctx context.Context, addr string, number, depth int, until time.
 		}
 		began := time.Now()
 		if _, err := conn.Write(request); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		for range depth {
-			if _, err := readReply(r); err != nil {
-				return nil, err
+			_, err := readReply(r)
+			switch {
+			case err == nil:
+				took = append(took, milliseconds(time.Since(began)))
+			case errors.Is(err, errAnswer) && strings.Contains(err.Error(), "TRYAGAIN"):
+				refused++
+			default:
+				return nil, 0, err
 			}
-			took = append(took, milliseconds(time.Since(began)))
 		}
 	}
-	return took, nil
+	return took, refused, nil
 }
 
 // quantile is the smallest of ascending xs that a share of them does not

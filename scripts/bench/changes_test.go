@@ -47,16 +47,24 @@ func TestChange(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !(s.perSecond > 0) || !(s.p50 > 0) || s.p99 < s.p50 {
+		if s.refused != 0 || !(s.perSecond > 0) || !(s.p50 > 0) || s.p99 < s.p50 {
 			t.Errorf("pipeline %d: got %+v", depth, s)
 		}
 	}
 }
 
-// TestChangeRefused: what is refused is no change.
+// TestChangeRefused: what is refused is no change, and is counted.
 func TestChangeRefused(t *testing.T) {
-	_, err := change(t.Context(), answering(t, "-ERR no leader\r\n"), 1, time.Minute)
-	if err == nil || !strings.Contains(err.Error(), "no leader") {
+	s, err := change(t.Context(), answering(t, "-TRYAGAIN no leader is known\r\n"), 1, 20*time.Millisecond)
+	if err != nil || s.perSecond != 0 || s.refused == 0 {
+		t.Errorf("got %+v, %v", s, err)
+	}
+}
+
+// TestChangeWrong: any other error ends the run at once, and is told once.
+func TestChangeWrong(t *testing.T) {
+	_, err := change(t.Context(), answering(t, "-ERR limit must be a number\r\n"), 1, time.Minute)
+	if err == nil || strings.Count(err.Error(), "limit must be a number") != 1 || strings.Contains(err.Error(), "closed") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -100,7 +108,7 @@ func TestPoliciesReport(t *testing.T) {
 		sync:   127 * time.Microsecond,
 		changes: []changeRow{{
 			name: "a follower of three", depth: 16,
-			samples: []changeSample{{3000, 130, 260}, {3200, 134, 268}},
+			samples: []changeSample{{3000, 130, 260, 0}, {3200, 134, 268, 0}},
 		}},
 	}
 	for _, row := range policyRows() {
@@ -115,7 +123,7 @@ func TestPoliciesReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"\n| a follower of three | 16 | 3,100 | 132 | 264 |\n",
+		"\n| a follower of three | 16 | 3,100 | 132 | 264 | 0 |\n",
 		"\n| rlserver RL.CHECK, one scope | - | 450,000 · 2.00 | - |\n",
 		"\n| rlserver RL.CHECK, one scope | - | 0.50 (0.50 to 0.50) | - |\n",
 		"takes 0.127 ms until",

@@ -58,6 +58,31 @@ func (b *bench) startCluster(ctx context.Context, dir string) (nodes []*process,
 
 func nodeName(n int) string { return fmt.Sprintf("node%d", n+1) }
 
+// pick is the address of the leader, or that of another node. Under load a
+// cluster may have another leader than the one it began with.
+func pick(ctx context.Context, nodes []*process, leader bool) (string, error) {
+	if len(nodes) == 1 {
+		return nodes[0].addr, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, readyWithin)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		for _, p := range nodes {
+			status, err := ask(ctx, p.addr, "RL.CLUSTER.STATUS")
+			if name := status.field("leader"); err == nil && name != "" && (name == status.field("node")) == leader {
+				return p.addr, nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return "", fmt.Errorf("no leader is known: %w", ctx.Err())
+		case <-tick.C:
+		}
+	}
+}
+
 // waitFor waits until a node says something of its cluster.
 func waitFor(ctx context.Context, addr, field, want string) error {
 	ctx, cancel := context.WithTimeout(ctx, readyWithin)

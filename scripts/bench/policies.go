@@ -142,9 +142,10 @@ func (r *policiesReport) changeTable() string {
 			show(func(s changeSample) float64 { return s.perSecond }),
 			show(func(s changeSample) float64 { return s.p50 }),
 			show(func(s changeSample) float64 { return s.p99 }),
+			show(func(s changeSample) float64 { return s.refused }),
 		})
 	}
-	return table([]string{"asked", "pipeline", "changes/s", "p50 ms", "p99 ms"}, lines)
+	return table([]string{"asked", "pipeline", "changes/s", "p50 ms", "p99 ms", "refused"}, lines)
 }
 
 // syncTime is the median time of a write to where the servers have their

@@ -35,6 +35,9 @@ func appendCommand(b []byte, args []string) []byte {
 	return b
 }
 
+// errAnswer is the server's own error; any other is one of the connection.
+var errAnswer = errors.New("the server answers")
+
 // readReply reads one reply of RESP2. One that says an error is an error.
 func readReply(r *bufio.Reader) (reply, error) {
 	line, err := r.ReadString('\n')
@@ -49,7 +52,7 @@ func readReply(r *bufio.Reader) (reply, error) {
 	case '+', ':':
 		return reply{text: rest}, nil
 	case '-':
-		return reply{}, fmt.Errorf("the server answers: %s", rest)
+		return reply{}, fmt.Errorf("%w: %s", errAnswer, rest)
 	case '$':
 		return readBulk(r, rest)
 	case '*':
