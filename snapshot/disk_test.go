@@ -374,6 +374,27 @@ func TestDamagedFilesAreKept(t *testing.T) {
 	sameContent(t, content(serve(t, again.fs, now).store, now), left)
 }
 
+// TestDamagedJournal: what is damaged in the midst of a journal is no torn end.
+// What stands behind it is read, and the file kept.
+func TestDamagedJournal(t *testing.T) {
+	s := serve(t, newMemFS(), start)
+	s.take(t, "a", limit.TokenBucket, 1, start)
+	now := start + second
+	s.Tick(now)
+	size, _ := s.fs.Size("buckets-000001.journal")
+	s.take(t, "b", limit.TokenBucket, 1, now)
+	s.Tick(now + second)
+	s.fs.names["buckets-000001.journal"].data[size-5]++
+
+	now += 2 * second
+	again := serve(t, s.fs, now)
+	if l := again.loaded; l.Corrupt != 1 || l.Torn != 0 || l.Records != 1 {
+		t.Errorf("%d corrupt, %d torn, %d records", l.Corrupt, l.Torn, l.Records)
+	}
+	again.ticks(now)
+	again.has(t, "buckets-000001.journal.damaged", "buckets-000003.journal", "buckets-000003.snapshot")
+}
+
 // TestNothingLegible: a file of which nothing can be read is not in the way.
 func TestNothingLegible(t *testing.T) {
 	for _, data := range []string{"", "RLSNAP", "RLSNAP\x02", "something else", "RLSNAP\x01\x02\x00\x00\x00\x00\x00"} {

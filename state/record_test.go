@@ -2,6 +2,7 @@ package state
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -314,5 +315,47 @@ func TestMarkingDoesNotAllocate(t *testing.T) {
 		if n := testing.AllocsPerRun(50, decide); n > 0 {
 			t.Errorf("%v allocations", n)
 		}
+	}
+}
+
+// TestChangesConcurrently: what is gathered while others decide leads to what
+// is there in the end.
+func TestChangesConcurrently(t *testing.T) {
+	s := newStore(t, collect(ForDisk|ForReplica))
+	disk, replica := newStore(t), newStore(t)
+	spec := limit.Spec{Limit: 50, Window: day, Burst: 50, Algorithm: limit.SlidingLog}
+	name := func(r *rand.Rand) []byte { return fmt.Appendf(nil, "{%d}%d", r.IntN(4), r.IntN(100)) }
+	inParallel(func(_ int, r *rand.Rand) {
+		for range 500 {
+			key := name(r)
+			switch r.IntN(10) {
+			case 0:
+				if r.IntN(20) == 0 {
+					s.evict(start, asker{})
+				}
+				s.Reset(key, start)
+			case 1:
+				_, _, _, _ = s.Refund(key, 1, start)
+			case 2:
+				_, _ = s.DecideAll([]Ask{ask(string(key), perYear), strict(ask("{0}s", perYear))}, take(1), start, make([]limit.Decision, 2))
+			case 3:
+				_, _ = s.Decide(key, spec, take(1), start)
+			default:
+				_, _ = s.Decide(key, perYear, take(1), start)
+			}
+		}
+	}, func(*rand.Rand) { follow(s, disk, ForDisk, start) }, func(*rand.Rand) { follow(s, replica, ForReplica, start) })
+	follow(s, disk, ForDisk, start)
+	follow(s, replica, ForReplica, start)
+	var slots []uint16
+	for i := range 4 {
+		slots = append(slots, Slot(fmt.Appendf(nil, "{%d}", i)))
+	}
+	sameContent(t, "disk", disk, s, slots, start)
+	sameContent(t, "replica", replica, s, slots, start)
+	checkStore(t, s)
+	checkStore(t, disk)
+	if s.Stats().EvictedNotFull == 0 {
+		t.Error("nothing was evicted")
 	}
 }
