@@ -138,6 +138,7 @@ func (s *Session) stand(h *hole) {
 func (s *Session) fill(now int64) {
 	l := s.late
 	l.awaited = false
+	s.since = now // of a command that is not complete: nothing was read meanwhile
 	holes := l.holes[:l.n]
 	l.n = 0
 	if len(holes) == 0 {

@@ -63,6 +63,10 @@ func (h *handler) Command(s *resp.Session, w *resp.Writer, args [][]byte, _ int6
 		w.Simple("OK")
 	case "HOLD": // answers when release is called
 		s.Wait(pending{h})
+	case "LATER": // its argument, when release is called
+		s.Defer(later{pending{h}, string(args[1])})
+	case "ELSEWHERE": // its argument, from another goroutine
+		s.Defer(elsewhere{string(args[1])})
 	case "BOOM":
 		panic("secret")
 	case "BOOMLATER":
@@ -97,6 +101,22 @@ func (p pending) Start(wake func()) {
 }
 
 func (p pending) Finish(_ *resp.Session, w *resp.Writer, _ int64) { w.Simple("RELEASED") }
+
+// later is a command that was deferred.
+type later struct {
+	pending
+
+	text string
+}
+
+func (p later) Finish(_ *resp.Session, w *resp.Writer, _ int64) { w.Simple(p.text) }
+
+// elsewhere is one that wakes at once.
+type elsewhere struct{ text string }
+
+func (elsewhere) Start(wake func()) { go wake() }
+
+func (p elsewhere) Finish(_ *resp.Session, w *resp.Writer, _ int64) { w.Simple(p.text) }
 
 // bomb fails where the session does not run a command.
 type bomb struct{}
