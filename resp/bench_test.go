@@ -36,7 +36,10 @@ func exchange(s *resp.Session, batch string) {
 		n := copy(s.Buffer(), batch)
 		s.Received(n)
 		batch = batch[n:]
-		for s.Process(1) == resp.StatusFlush {
+		for status := s.Process(1); status != resp.StatusRead; status = s.Process(1) {
+			if status == resp.StatusWait {
+				s.Start(func() {})
+			}
 			s.Sent(len(s.Output()))
 		}
 		s.Sent(len(s.Output()))
@@ -62,6 +65,18 @@ func TestNoAllocations(t *testing.T) {
 				t.Errorf("%v allocations a batch, want none", got)
 			}
 		})
+	}
+}
+
+// BenchmarkDeferred measures what it adds to a command to be deferred.
+func BenchmarkDeferred(b *testing.B) {
+	const depth = 64
+	lim := resp.DefaultLimits()
+	s := resp.NewSession(resp.ClientInfo{}, &breaking{&decider{}, ready{}}, &lim, nil)
+	batch := strings.Repeat(command("BREAK"), depth)
+	b.ReportAllocs()
+	for i := 0; i < b.N; i += depth {
+		exchange(s, batch)
 	}
 }
 

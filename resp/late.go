@@ -153,6 +153,9 @@ func (s *Session) fill(now int64) {
 		s.stand(h)
 		s.from, s.mine = len(s.out.buf), len(s.decided)
 		s.putBack(h.at, h.end)
+		for k := s.mine; k < len(s.decided); k++ {
+			s.decided[k].from = s.from // behind what the command wrote that is no reply
+		}
 		p := h.pending
 		h.pending = nil
 		p.Finish(s, &s.out, now)

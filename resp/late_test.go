@@ -198,6 +198,25 @@ func TestDeferStartPanics(t *testing.T) {
 	}
 }
 
+// What a command writes before it defers is no reply: it stays when that is
+// lost.
+func TestDeferPush(t *testing.T) {
+	h := &handler{lost: map[uint16]bool{1: true}}
+	lim := resp.DefaultLimits()
+	s := resp.NewSession(resp.ClientInfo{}, &breaking{h, ready{}}, &lim, nil)
+	s.Received(copy(s.Buffer(), "HELLO 3\r\nDEFER a 1\r\nBREAK news\r\nBREAK more\r\nPING\r\n"))
+	if status := s.Process(1); status != resp.StatusWait {
+		t.Fatalf("status %d", status)
+	}
+	s.Start(func() {})
+	h.wakeAll()
+	want := lines("%1", "$5", "proto", ":3", "+lost DEFER a 1", ">1", "+news", "+lost BREAK news", ">1", "+more", "+lost BREAK more", "+PONG")
+	check(t, "", s.Process(1), "", resp.StatusRead)
+	if diff := cmp.Diff(want, string(s.Output())); diff != "" {
+		t.Errorf("answer (-want +got):\n%s", diff)
+	}
+}
+
 // breaking is a handler with one more command, which is deferred and fails.
 type breaking struct {
 	resp.Handler
@@ -208,6 +227,10 @@ type breaking struct {
 func (b *breaking) Command(s *resp.Session, w *resp.Writer, args [][]byte, now int64) {
 	if string(args[0]) == "BREAK" {
 		s.Decided(1, 7)
+		if len(args) > 1 {
+			w.Push(1)
+			w.Simple(string(args[1]))
+		}
 		s.Defer(b.p)
 		return
 	}
@@ -249,23 +272,9 @@ func (elsewhere) Finish(_ *resp.Session, w *resp.Writer, _ int64) { w.Simple("do
 func TestDeferAllocations(t *testing.T) {
 	lim := resp.DefaultLimits()
 	s := resp.NewSession(resp.ClientInfo{}, &breaking{&decider{}, ready{}}, &lim, nil)
-	run := func(batch string) {
-		for batch != "" {
-			n := copy(s.Buffer(), batch)
-			s.Received(n)
-			batch = batch[n:]
-			for status := s.Process(1); status != resp.StatusRead; status = s.Process(1) {
-				if status == resp.StatusWait {
-					s.Start(func() {})
-				}
-				s.Sent(len(s.Output()))
-			}
-			s.Sent(len(s.Output()))
-		}
-	}
-	run(strings.Repeat("BREAK\r\n", 5000))
+	exchange(s, strings.Repeat("BREAK\r\n", 5000))
 	pipeline := strings.Repeat("BREAK\r\n", 64)
-	if got := testing.AllocsPerRun(100, func() { run(pipeline) }); got > 0 {
+	if got := testing.AllocsPerRun(100, func() { exchange(s, pipeline) }); got > 0 {
 		t.Errorf("%v allocations a batch, want none", got)
 	}
 	s.Buffer()
