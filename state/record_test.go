@@ -148,6 +148,7 @@ func TestCopiesFollow(t *testing.T) {
 				s.ResetPolicy(a.Slot, a.Key, now)
 			},
 			"lose":  func(t *rapid.T) { s.Lose(Slot([]byte(keys.Draw(t, "key"))), now) },
+			"flush": func(*rapid.T) { s.Flush() },
 			"sweep": func(*rapid.T) { s.Sweep(now, Slots) },
 			"whole": func(t *rapid.T) {
 				slot := Slot([]byte(keys.Draw(t, "key")))

@@ -40,7 +40,11 @@ func (s *Store) Sweep(now int64, slots int) (r SweepResult) {
 func (s *Store) Flush() (n int64) {
 	var r SweepResult
 	for i := range s.slots {
+		before := r.Deleted
 		s.deleteIf(&s.slots[i], &r, func(e *entry) bool { return !e.policy() })
+		if r.Deleted > before {
+			s.markWhole(&s.slots[i], s.collect)
+		}
 	}
 	s.tidy()
 	return int64(r.Deleted)
