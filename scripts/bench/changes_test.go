@@ -127,7 +127,7 @@ func TestPoliciesReport(t *testing.T) {
 		"\n| rlserver RL.CHECK, one scope | - | 450,000 · 2.00 | - |\n",
 		"\n| rlserver RL.CHECK, one scope | - | 0.50 (0.50 to 0.50) | - |\n",
 		"takes 0.127 ms until",
-		"10.0 s each, medians over 2 rounds.",
+		"10.0 s\neach, medians over 2 rounds.",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the report lacks %q:\n%s", want, text)

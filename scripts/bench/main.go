@@ -2,7 +2,7 @@
 // one run, and writes what it found into docs/benchmarks.md. It needs Linux,
 // redis-server and redis-benchmark; `make bench` runs it. With the word policies
 // before its flags it measures policies instead: how fast they change, and what
-// RL.CHECK costs.
+// RL.CHECK costs; with the word disk, what is kept there.
 package main
 
 import (
@@ -32,6 +32,9 @@ func main() {
 func run(ctx context.Context, args []string, stdout, progress io.Writer) error {
 	if len(args) > 0 && args[0] == "policies" {
 		return runPolicies(ctx, args[1:], stdout, progress)
+	}
+	if len(args) > 0 && args[0] == "disk" {
+		return runDisk(ctx, args[1:], stdout, progress)
 	}
 	o, err := parseOptions(args, progress)
 	if errors.Is(err, flag.ErrHelp) {
