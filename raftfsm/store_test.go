@@ -168,6 +168,22 @@ func TestNodeWithAHangingDisk(t *testing.T) {
 	}
 }
 
+// The log of a node that belongs to a cluster is not begun anew.
+func TestLostLog(t *testing.T) {
+	dir := t.TempDir()
+	if err := checkLog(dir, ""); err != nil {
+		t.Error(err)
+	}
+	for range 2 { // no file, and an empty one
+		if err := checkLog(dir, "c"); err == nil || !strings.Contains(err.Error(), "it is empty, and this node belongs to cluster c") {
+			t.Error(err)
+		}
+		if err := errors.Join(os.MkdirAll(filepath.Dir(logPath(dir)), 0o700), os.WriteFile(logPath(dir), nil, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // A damaged log is refused, with what to do about it.
 func TestDamagedLog(t *testing.T) {
 	dir := t.TempDir()
@@ -187,6 +203,8 @@ func TestDamagedLog(t *testing.T) {
 		"no log":      func(b []byte) []byte { return []byte(strings.Repeat("garbage\n", len(b)/8)) },
 		"zeros":       func(b []byte) []byte { return make([]byte, len(b)) },
 		"a short one": func(b []byte) []byte { return b[:100] },
+		"no pages":    func(b []byte) []byte { return b[:2*os.Getpagesize()] },
+		"one of two":  func(b []byte) []byte { b[30]++; return b },
 	} {
 		if err := os.WriteFile(logPath(dir), damage(append([]byte(nil), whole...)), 0o600); err != nil {
 			t.Fatal(err)
