@@ -25,7 +25,8 @@ const testSecret = "0123456789abcdef0123456789abcdef"
 type clusterNode struct {
 	*serverProcess // of now, or the last one
 
-	name, dir, secretFile string
+	name, dir  string
+	secretFile string // empty: it is alone
 }
 
 // newClusterNode makes a node that does not run yet.
@@ -37,10 +38,15 @@ func newClusterNode(t *testing.T, name string) *clusterNode {
 // threeNodes starts a cluster of three, of which the first founded it.
 func threeNodes(t *testing.T) []*clusterNode {
 	t.Helper()
-	first := newClusterNode(t, "n1").start(t, "--bootstrap-expect", "1")
-	first.expectReady(t)
+	return joinedBy(t, newClusterNode(t, "n1"), "n2", "n3")
+}
+
+// joinedBy lets a node found a cluster, and two others join it.
+func joinedBy(t *testing.T, first *clusterNode, names ...string) []*clusterNode {
+	t.Helper()
+	first.start(t, "--bootstrap-expect", "1").expectReady(t)
 	all := []*clusterNode{first}
-	for _, name := range []string{"n2", "n3"} {
+	for _, name := range names {
 		all = append(all, newClusterNode(t, name).start(t, "--join", first.atBus))
 	}
 	for _, n := range all[1:] {
@@ -53,9 +59,12 @@ func threeNodes(t *testing.T) []*clusterNode {
 // start starts a process of the node, which may never become ready.
 func (n *clusterNode) start(t *testing.T, more ...string) *clusterNode {
 	t.Helper()
+	if n.secretFile != "" {
+		more = append([]string{"--cluster-secret-file", n.secretFile, "--bus-addr", "127.0.0.1:0"}, more...)
+	}
 	cmd := serverCommand(t, append([]string{
-		"--dir", n.dir, "--node-name", n.name, "--cluster-secret-file", n.secretFile, "--bus-addr", "127.0.0.1:0",
-		"--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0", "--log-format", "json", "--log-level", "info", "--drain-timeout", "5s",
+		"--dir", n.dir, "--node-name", n.name, "--addr", "127.0.0.1:0", "--admin-addr", "127.0.0.1:0",
+		"--log-format", "json", "--log-level", "info", "--drain-timeout", "5s",
 	}, more...)...)
 	s := &serverProcess{log: newServerLog()}
 	cmd.Stderr = s.log
