@@ -293,6 +293,13 @@ func TestSaveIsWhole(t *testing.T) {
 		sameContent(t, content(serve(t, s.fs.crash(r), now).store, now), content(s.store, now))
 	}
 	s := serve(t, newMemFS(), start)
+	s.take(t, "k", limit.TokenBucket, 1, start)
+	if err := s.BeginSave(start); err != nil || s.Stats().Saves != 0 {
+		t.Errorf("%v, %+v", err, s.Stats())
+	}
+	if s.ticks(start); s.Stats().Saves != 1 {
+		t.Errorf("ticks do not go on with it: %+v", s.Stats())
+	}
 	s.fs.fail = errDisk
 	if err := s.Save(start); !errors.Is(err, errDisk) {
 		t.Error(err)

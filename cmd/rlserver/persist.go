@@ -75,23 +75,39 @@ func (k *keeper) run() {
 	close(k.loaded)
 	tick := time.NewTicker(tickEvery)
 	defer tick.Stop()
+	var s saving
 	for {
 		select {
 		case <-tick.C:
 			disk.Tick(k.now())
+		case <-s.next():
+			disk.Tick(k.now())
 		case done := <-k.saves:
-			err := disk.Save(k.now())
-			k.noteSave(err)
-			done(err)
+			s.begin(disk, k.now(), func(err error) {
+				if err != nil {
+					k.noteSave(err)
+				}
+				done(err)
+			})
 		case first := <-k.syncs:
 			k.sync(disk, first)
 		case <-k.stop:
-			if err := disk.Close(k.now()); err != nil {
+			err := disk.Close(k.now())
+			if err != nil {
 				k.log.Error("the buckets were not saved; what was written until now is loaded at the next start", "err", err)
 			}
+			s.end(err)
 			return
 		}
+		s.look(disk, k.whyStopped)
 	}
+}
+
+// whyStopped is why nothing is written; nil: it is.
+func (k *keeper) whyStopped() error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.stopped
 }
 
 // sync writes once for all who wait.
@@ -145,22 +161,24 @@ func (k *keeper) events() snapshot.Events {
 		},
 		Aside: func(file, as string) { k.log.Warn("a damaged file is kept", "file", file, "as", as) },
 		Stopped: func(err error) {
+			k.noteStopped(err)
 			k.log.Error("changes are not written to the disk; decisions go on, it is tried again", "err", err)
-			k.mu.Lock()
-			defer k.mu.Unlock()
-			k.stopped = err
 		},
 		Resumed: func() {
+			k.noteStopped(nil)
 			k.log.Info("changes are written to the disk again")
-			k.mu.Lock()
-			defer k.mu.Unlock()
-			k.stopped = nil
 		},
 		Saved: func(file string, bytes, records int64) {
-			k.log.Debug("saved", "file", file, "bytes", bytes, "records", records)
 			k.noteSave(nil)
+			k.log.Debug("saved", "file", file, "bytes", bytes, "records", records)
 		},
 	}
+}
+
+func (k *keeper) noteStopped(why error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.stopped = why
 }
 
 func (k *keeper) noteSave(err error) {
