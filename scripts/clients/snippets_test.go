@@ -13,7 +13,7 @@ import (
 // time that begins at n and runs down while the snippet runs, at most by a
 // minute.
 func wanted(nodes int) string {
-	return decisions + strings.Repeat("node 2 1h\n", nodes) + "deleted 1\n"
+	return decisions + strings.Repeat("node 2 1h\n", nodes) + "reset 1\ndeleted 1\n"
 }
 
 const decisions = `allow 1 2 1 0 1800000
@@ -29,7 +29,6 @@ policies logins
 check 1 2 1 logins
 check 1 2 0 logins
 check 0 2 0 logins
-reset 1
 `
 
 func TestSnippets(t *testing.T) {

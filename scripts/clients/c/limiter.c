@@ -100,9 +100,6 @@ int main(int argc, char **argv) {
         printf("check %lld %lld %lld %s\n", d->element[0]->integer, d->element[1]->integer, d->element[2]->integer, d->element[5]->str);
         freeReplyObject(d);
     }
-    redisReply *reset = checked(c, redisCommand(c, "RL.RESET %s POLICY %s", "user:11", "logins"));
-    printf("reset %lld\n", reset->integer);
-    freeReplyObject(reset);
 
     /* The node that was told has it at once; the others have it a moment later. */
     for (; port != NULL; port = strtok(NULL, ",")) {
@@ -110,6 +107,9 @@ int main(int argc, char **argv) {
         print_policy("node", await(node, "logins"));
         redisFree(node);
     }
+    redisReply *reset = checked(c, redisCommand(c, "RL.RESET %s POLICY %s", "user:11", "logins"));
+    printf("reset %lld\n", reset->integer);
+    freeReplyObject(reset);
     redisReply *deleted = checked(c, redisCommand(c, "RL.POLICY.DEL %s", "logins"));
     printf("deleted %lld\n", deleted->integer);
     freeReplyObject(deleted);

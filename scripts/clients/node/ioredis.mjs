@@ -41,7 +41,6 @@ for (let i = 0; i < 3; i++) {
   const [allowed, limit, remaining, waitMs, resetMs, name] = await redis.call('RL.CHECK', 'user:11', 'ENDPOINT', 'POST /login');
   console.log('check', allowed, limit, remaining, name);
 }
-console.log('reset', await redis.call('RL.RESET', 'user:11', 'POLICY', 'logins'));
 
 // The node that was told has it at once; the others have it a moment later.
 const deadline = Date.now() + 2000;
@@ -51,6 +50,7 @@ for (const node of nodes) {
   const { limit, window } = fields(reply);
   console.log('node', limit, window);
 }
+console.log('reset', await redis.call('RL.RESET', 'user:11', 'POLICY', 'logins'));
 console.log('deleted', await redis.call('RL.POLICY.DEL', 'logins'));
 
 for (const node of nodes) await node.quit();

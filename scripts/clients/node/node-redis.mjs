@@ -44,7 +44,6 @@ for (let i = 0; i < 3; i++) {
   const [allowed, limit, remaining, waitMs, resetMs, name] = await client.sendCommand(['RL.CHECK', 'user:11', 'ENDPOINT', 'POST /login']);
   console.log('check', allowed, limit, remaining, name);
 }
-console.log('reset', await client.sendCommand(['RL.RESET', 'user:11', 'POLICY', 'logins']));
 
 // The node that was told has it at once; the others have it a moment later.
 const deadline = Date.now() + 2000;
@@ -54,6 +53,7 @@ for (const node of nodes) {
   const { limit, window } = fields(reply);
   console.log('node', limit, window);
 }
+console.log('reset', await client.sendCommand(['RL.RESET', 'user:11', 'POLICY', 'logins']));
 console.log('deleted', await client.sendCommand(['RL.POLICY.DEL', 'logins']));
 
 for (const node of nodes) await node.quit();

@@ -48,7 +48,6 @@ for (1 .. 3) {
     my ($allowed, $limit, $remaining, $wait_ms, $reset_ms, $name) = $redis->$check('user:11', 'ENDPOINT', 'POST /login');
     print "check $allowed $limit $remaining $name\n";
 }
-print "reset @{[$redis->$reset('user:11', 'POLICY', 'logins')]}\n";
 
 # The node that was told has it at once; the others have it a moment later.
 my $deadline = time + 2;
@@ -58,4 +57,5 @@ for my $node (@nodes) {
     my %policy = @reply;
     print "node $policy{limit} $policy{window}\n";
 }
+print "reset @{[$redis->$reset('user:11', 'POLICY', 'logins')]}\n";
 print "deleted @{[$redis->$delete('logins')]}\n";

@@ -50,7 +50,6 @@ for ($i = 0; $i < 3; $i++) {
     [$allowed, $limit, $remaining, $waitMs, $resetMs, $name] = $redis->rawCommand('RL.CHECK', 'user:11', 'ENDPOINT', 'POST /login');
     echo "check $allowed $limit $remaining $name\n";
 }
-echo 'reset ', $redis->rawCommand('RL.RESET', 'user:11', 'POLICY', 'logins'), "\n";
 
 // The node that was told has it at once; the others have it a moment later.
 $deadline = microtime(true) + 2;
@@ -61,4 +60,5 @@ foreach ($nodes as $node) {
     $policy = fields($reply);
     echo "node {$policy['limit']} {$policy['window']}\n";
 }
+echo 'reset ', $redis->rawCommand('RL.RESET', 'user:11', 'POLICY', 'logins'), "\n";
 echo 'deleted ', $redis->rawCommand('RL.POLICY.DEL', 'logins'), "\n";

@@ -44,7 +44,6 @@ print("policies", *(fields(policy)["name"] for policy in policies))
 for _ in range(3):
     allowed, limit, remaining, wait_ms, reset_ms, policy, *_ = r.execute_command("RL.CHECK", "user:11", "ENDPOINT", "POST /login")
     print("check", allowed, limit, remaining, policy)
-print("reset", r.execute_command("RL.RESET", "user:11", "POLICY", "logins"))
 
 # The node that was told has it at once; the others have it a moment later.
 deadline = time.monotonic() + 2
@@ -53,4 +52,5 @@ for node in nodes:
         time.sleep(0.02)
     policy = fields(reply)
     print("node", policy["limit"], policy["window"])
+print("reset", r.execute_command("RL.RESET", "user:11", "POLICY", "logins"))
 print("deleted", r.execute_command("RL.POLICY.DEL", "logins"))

@@ -39,7 +39,6 @@ puts "policies #{policies.map { |fields| Hash[*fields]["name"] }.join(" ")}"
   allowed, limit, remaining, wait_ms, reset_ms, name = redis.call("RL.CHECK", "user:11", "ENDPOINT", "POST /login")
   puts "check #{allowed} #{limit} #{remaining} #{name}"
 end
-puts "reset #{redis.call("RL.RESET", "user:11", "POLICY", "logins")}"
 
 # The node that was told has it at once; the others have it a moment later.
 deadline = Time.now + 2
@@ -48,4 +47,5 @@ nodes.each do |node|
   policy = Hash[*reply]
   puts "node #{policy["limit"]} #{policy["window"]}"
 end
+puts "reset #{redis.call("RL.RESET", "user:11", "POLICY", "logins")}"
 puts "deleted #{redis.call("RL.POLICY.DEL", "logins")}"

@@ -34,7 +34,6 @@ echo policies $(ask RL.POLICY.LIST | tail -n +2 | values '<name>')
 for _ in 1 2 3; do
     echo check $(ask RL.CHECK user:11 ENDPOINT 'POST /login' | awk 'NR < 4 || NR == 6')
 done
-echo reset $(ask RL.RESET user:11 POLICY logins)
 
 # The node that was told has it at once; the others have it a moment later.
 for port in $ports; do
@@ -45,4 +44,5 @@ for port in $ports; do
     done
     echo node $(echo "$policy" | values '<limit> <window>')
 done
+echo reset $(ask RL.RESET user:11 POLICY logins)
 echo deleted $(ask RL.POLICY.DEL logins)

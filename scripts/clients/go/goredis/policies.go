@@ -39,11 +39,6 @@ func policies(ctx context.Context, nodes []*redis.Client) error {
 		allowed, limit, remaining, policy := d[0], d[1], d[2], d[5]
 		fmt.Println("check", allowed, limit, remaining, policy)
 	}
-	reset, err := client.Do(ctx, "RL.RESET", "user:11", "POLICY", "logins").Int()
-	if err != nil {
-		return err
-	}
-	fmt.Println("reset", reset)
 
 	for _, node := range nodes {
 		policy, err := await(ctx, node)
@@ -52,6 +47,11 @@ func policies(ctx context.Context, nodes []*redis.Client) error {
 		}
 		fmt.Println("node", policy["limit"], policy["window"])
 	}
+	reset, err := client.Do(ctx, "RL.RESET", "user:11", "POLICY", "logins").Int()
+	if err != nil {
+		return err
+	}
+	fmt.Println("reset", reset)
 	deleted, err := client.Do(ctx, "RL.POLICY.DEL", "logins").Int()
 	if err != nil {
 		return err

@@ -45,11 +45,6 @@ func policies(ctx context.Context, addrs []string) error {
 		allowed, limit, remaining, policy := d[0], d[1], d[2], d[5]
 		fmt.Println("check", allowed, limit, remaining, policy)
 	}
-	var reset, deleted int
-	if err := client.Do(ctx, radix.Cmd(&reset, "RL.RESET", "user:11", "POLICY", "logins")); err != nil {
-		return err
-	}
-	fmt.Println("reset", reset)
 
 	for _, addr := range addrs {
 		policy, err := await(ctx, addr)
@@ -58,6 +53,11 @@ func policies(ctx context.Context, addrs []string) error {
 		}
 		fmt.Println("node", policy["limit"], policy["window"])
 	}
+	var reset, deleted int
+	if err := client.Do(ctx, radix.Cmd(&reset, "RL.RESET", "user:11", "POLICY", "logins")); err != nil {
+		return err
+	}
+	fmt.Println("reset", reset)
 	if err := client.Do(ctx, radix.Cmd(&deleted, "RL.POLICY.DEL", "logins")); err != nil {
 		return err
 	}

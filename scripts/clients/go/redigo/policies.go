@@ -59,11 +59,6 @@ func policies(addrs []string) error {
 		}
 		fmt.Println("check", allowed, limit, remaining, name)
 	}
-	reset, err := redis.Int(conn.Do("RL.RESET", "user:11", "POLICY", "logins"))
-	if err != nil {
-		return err
-	}
-	fmt.Println("reset", reset)
 
 	for _, addr := range addrs {
 		p, err := await(addr)
@@ -72,6 +67,11 @@ func policies(addrs []string) error {
 		}
 		fmt.Println("node", p.Limit, p.Window)
 	}
+	reset, err := redis.Int(conn.Do("RL.RESET", "user:11", "POLICY", "logins"))
+	if err != nil {
+		return err
+	}
+	fmt.Println("reset", reset)
 	deleted, err := redis.Int(conn.Do("RL.POLICY.DEL", "logins"))
 	if err != nil {
 		return err

@@ -60,11 +60,6 @@ func policies(ctx context.Context, addrs []string) error {
 		}
 		fmt.Println()
 	}
-	reset, err := client.Do(ctx, client.B().Arbitrary("RL.RESET").Keys("user:11").Args("POLICY", "logins").Build()).AsInt64()
-	if err != nil {
-		return err
-	}
-	fmt.Println("reset", reset)
 
 	for _, addr := range addrs {
 		policy, err := await(ctx, addr)
@@ -73,6 +68,11 @@ func policies(ctx context.Context, addrs []string) error {
 		}
 		fmt.Println("node", policy["limit"], policy["window"])
 	}
+	reset, err := client.Do(ctx, client.B().Arbitrary("RL.RESET").Keys("user:11").Args("POLICY", "logins").Build()).AsInt64()
+	if err != nil {
+		return err
+	}
+	fmt.Println("reset", reset)
 	deleted, err := client.Do(ctx, client.B().Arbitrary("RL.POLICY.DEL").Args("logins").Build()).AsInt64()
 	if err != nil {
 		return err
