@@ -27,7 +27,7 @@ import (
 func TestTutorials(t *testing.T) {
 	need(t, "redis-cli", "--version")
 	need(t, "curl", "--version")
-	for _, page := range []string{"policies.md", "cluster.md"} {
+	for _, page := range []string{"policies.md", "cluster.md", "persistence.md"} {
 		t.Run(page, func(t *testing.T) {
 			text, err := os.ReadFile(filepath.Join("..", "..", "docs", page))
 			if err != nil {
