@@ -132,6 +132,7 @@ func expectDiskMetrics(t *testing.T, s *serverProcess, want ...string) {
 // was written before is found after a crash, and once there is room again, so
 // is everything.
 func TestFullDisk(t *testing.T) {
+	t.Parallel() // most of it is the ten seconds after which it is tried again
 	const keys = 1000
 	dir := smallDisk(t, 8<<20)
 	args := []string{"--dir", dir, "--disk-reserve", "0"}
@@ -177,6 +178,7 @@ func TestFullDisk(t *testing.T) {
 // is told to stop may use it: nothing is lost. It starts again as it is, and
 // writes when there is room.
 func TestDiskAtReserve(t *testing.T) {
+	t.Parallel()
 	const keys = 1000
 	dir := smallDisk(t, 16<<20)
 	args := []string{"--dir", dir, "--disk-reserve", "8mb"}
