@@ -215,9 +215,9 @@ func (p *wait) Start(wake func()) {
 func (p *wait) Finish(s *resp.Session, w *resp.Writer, _ int64) {
 	if p.again {
 		p.again = false
-		if p.later {
+		if p.later && p.slot == 1 {
 			s.Defer(p)
-		} else {
+		} else { // a deferred one may say it so, too
 			s.Wait(p)
 		}
 		return

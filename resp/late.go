@@ -168,7 +168,7 @@ func (s *Session) fill(now int64) {
 	}
 	s.putBack(l.base+len(l.out), l.first+len(l.decided))
 	s.src, s.out.proto, s.Reply, s.skipping, s.pending = src, proto, reply, skipping, waits
-	s.from, s.mine = len(s.out.buf), len(s.decided)-own
+	s.mine = len(s.decided) - own
 	l.trim()
 }
 

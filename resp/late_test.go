@@ -24,7 +24,7 @@ func TestDefer(t *testing.T) {
 		{"first", "DEFER a\r\nPING\r\n", deferred("a") + lines("+PONG"), nil},
 		{"last", "PING\r\nDEFER a\r\n", lines("+PONG") + deferred("a"), nil},
 		{"side by side", "DEFER a\r\nDEFER b\r\nPING\r\nDEFER c\r\n", deferred("a") + deferred("b") + lines("+PONG") + deferred("c"), nil},
-		{"once more", "DEFER a 1 again\r\nDEFER b\r\nDEFER c 2 again\r\n", deferred("a") + deferred("b") + deferred("c"), [][]uint16{{1, 1, 2, 2}}},
+		{"once more", "DEFER a 2 again\r\nDEFER b\r\nDEFER c 1 again\r\n", deferred("a") + deferred("b") + deferred("c"), [][]uint16{{2, 2, 1, 1}}},
 		{
 			"decisions", "DECIDE 1\r\nDEFER a 2\r\nDECIDE 5\r\nDEFER b 6\r\nDECIDE 7 8\r\n",
 			lines("*1", ":1") + deferred("a") + lines("*1", ":5") + deferred("b") + lines("*2", ":7", ":8"),
@@ -217,6 +217,30 @@ func TestDeferPush(t *testing.T) {
 	}
 }
 
+// A command that panics once it has deferred its reply is like any other.
+func TestDeferAndPanic(t *testing.T) {
+	h := &handler{}
+	lim := resp.DefaultLimits()
+	s := resp.NewSession(resp.ClientInfo{}, &breaking{h, ready{}}, &lim, nil)
+	s.Received(copy(s.Buffer(), "DEFER a\r\nBREAK boom\r\nPING\r\n"))
+	if status := s.Process(1); status != resp.StatusWait {
+		t.Fatalf("status %d", status)
+	}
+	s.Start(func() {})
+	h.wakeAll()
+	status := s.Process(1)
+	check(t, string(s.Output()), status, deferred("a")+lines("-ERR internal error"), resp.StatusClose)
+}
+
+// What a batch with deferred commands sets counts for those that follow.
+func TestDeferKeepsModes(t *testing.T) {
+	c := newClient(t, &handler{})
+	out, status := c.send("DEFER a\r\nHELLO 3\r\nCLIENT REPLY OFF\r\n", "PING\r\nDEFER b\r\n", "CLIENT REPLY ON\r\nNULL\r\n",
+		"DEFER c\r\nCLIENT REPLY SKIP\r\n", "DEFER d\r\nPING\r\n")
+	want := deferred("a") + lines("%1", "$5", "proto", ":3", "+OK", "_", "*2", "$1", "c", "_", "+PONG")
+	check(t, out, status, want, resp.StatusRead)
+}
+
 // breaking is a handler with one more command, which is deferred and fails.
 type breaking struct {
 	resp.Handler
@@ -227,6 +251,10 @@ type breaking struct {
 func (b *breaking) Command(s *resp.Session, w *resp.Writer, args [][]byte, now int64) {
 	if string(args[0]) == "BREAK" {
 		s.Decided(1, 7)
+		if string(args[len(args)-1]) == "boom" {
+			s.Defer(b.p)
+			panic("secret")
+		}
 		if len(args) > 1 {
 			w.Push(1)
 			w.Simple(string(args[1]))
