@@ -10,6 +10,7 @@ import (
 
 	"github.com/rlserver/rlserver/cluster/bus"
 	"github.com/rlserver/rlserver/limit"
+	"github.com/rlserver/rlserver/raftfsm"
 )
 
 // Config is what a Node needs.
@@ -24,10 +25,14 @@ type Config struct {
 	// each node counts for itself.
 	Shared bool
 	// Prepare is called before this node serves a slot under a version that it
-	// did not serve it under before, from one goroutine: the buckets that are
-	// there may be of another time. fresh: nobody ever counted the slot. Nil:
-	// there is nothing to prepare.
-	Prepare func(slot uint16, version uint64, fresh bool)
+	// did not serve it under, from one goroutine: the buckets that are there may
+	// be of another time. counts is raftfsm.Slot's. Nil: there is nothing to
+	// prepare.
+	Prepare func(slot uint16, version, counts uint64)
+	// Copy is what was counted in slots, for the Receive of another node, which
+	// keeps it as that of these versions. Nil: slots do not move.
+	Copy    func(all []raftfsm.SlotVersion) ([]byte, error)
+	Receive func(counts []byte, all []raftfsm.SlotVersion) error
 
 	Bounds     limit.Bounds // of policies that are set through this node
 	Multiplier int          // of Raft's times and of those here, 1 or more

@@ -70,6 +70,9 @@ func (n *Node) openBus(id string) (raftfsm.Stream, error) {
 	if n.decideLane, err = n.bus.Listen(bus.LaneDecide); err != nil {
 		return nil, err
 	}
+	if n.streamLane, err = n.bus.Listen(bus.LaneStream); err != nil {
+		return nil, err
+	}
 	return n.bus.Listen(bus.LaneRaft)
 }
 

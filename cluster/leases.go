@@ -29,6 +29,7 @@ type leases struct {
 	now    atomic.Pointer[serving] // what this node may serve; never nil
 	change atomic.Int64            // until then, of the clock, a change of voters is wanted
 	block  atomic.Pointer[blocked] // what stands in its way; nil: not known
+	moving [slots]atomic.Uint32    // open, closing or frozen
 	ready  [slots]atomic.Uint64    // versions under which slots may be served
 	stale  chan struct{}           // says that some may have to be prepared
 	lapses atomic.Uint64           // times that a lease was over while it was wanted
@@ -155,7 +156,7 @@ func (l *leases) prepare() {
 				continue
 			}
 			if l.n.cfg.Prepare != nil {
-				l.n.cfg.Prepare(slot, version, s.view.view.OwnerFresh(slot))
+				l.n.cfg.Prepare(slot, version, s.view.view.Counts(slot))
 			}
 			l.ready[slot].Store(version)
 		}

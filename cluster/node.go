@@ -21,9 +21,10 @@ type Node struct {
 	bus     *bus.Bus // nil: the node is alone
 	control *bus.Listener
 
-	leaseLane, decideLane *bus.Listener
+	leaseLane, decideLane, streamLane *bus.Listener
 
-	leases atomic.Pointer[leases] // set once the node has registered
+	answers atomic.Value           // Answer: of questions about this node's own slots
+	leases  atomic.Pointer[leases] // set once the node has registered
 
 	mu    sync.Mutex
 	peers map[string]*peer // by id
@@ -35,6 +36,9 @@ type Node struct {
 	invited    atomic.Bool   // one of the peers has a cluster: join it
 	shares     assigning     // for the loop
 	trouble    repeats       // what the log was told last of a start that does not get on
+
+	leave   sync.Once
+	leaving chan struct{} // closed when the process is about to end
 
 	fatal sync.Once
 	ctx   context.Context // ends with Close
@@ -55,6 +59,7 @@ func Open(cfg Config) (*Node, error) {
 		writes:     make(chan struct{}, maxWrites),
 		served:     make(chan struct{}, maxServed),
 		registered: make(chan struct{}),
+		leaving:    make(chan struct{}),
 	}
 	n.ctx, n.stop = context.WithCancel(context.Background())
 	var err error
@@ -211,6 +216,8 @@ func (n *Node) hold() {
 	n.leases.Store(l)
 	n.loops.Go(l.run)
 	n.loops.Go(l.prepare)
+	n.loops.Go(func() { n.moveLoop(l) })
+	n.serveLane("the lane of streams", n.streamLane, n.receiveCopy, callLimits())
 	n.serveLane("the lane of leases", n.leaseLane, l.answer, bus.DefaultCallLimits())
 }
 

@@ -29,7 +29,7 @@ func (n *Node) Serve(slot uint16) (version uint64, ok bool) {
 	}
 	s := l.now.Load()
 	owner, version := s.view.view.OwnerNumber(slot)
-	return version, s.held && s.self != 0 && owner == s.self && l.ready[slot].Load() == version
+	return version, s.held && s.self != 0 && owner == s.self && l.ready[slot].Load() == version && l.moving[slot].Load() == open
 }
 
 // MayAnswer says whether the node holds its lease at this moment, by a clock
@@ -52,7 +52,7 @@ func (n *Node) Holds(slot uint16, version uint64) bool {
 	}
 	s := l.now.Load()
 	owner, now := s.view.view.OwnerNumber(slot)
-	return s.self != 0 && owner == s.self && now == version
+	return s.self != 0 && owner == s.self && now == version && l.moving[slot].Load() != frozen
 }
 
 // Owner tells who counts a slot.
@@ -98,10 +98,10 @@ type assigning struct {
 	since time.Time
 }
 
-// assignAfter is how long the members of a cluster whose slots nobody owns must
-// stay the same before it is shared among them: those that start together
-// shall all have a share.
-const assignAfter = 3 * time.Second
+// assignAfter is how long the members of a cluster that was founded together
+// must stay the same before the slots are shared among them: those that start
+// together shall all have a share at once. Whoever comes later gets it by moves.
+const assignAfter = time.Second
 
 // assign gives slots that nobody owns to members that are up, if this node
 // leads.
@@ -124,7 +124,7 @@ func (n *Node) assign() {
 	if len(free) == 0 || len(up) == 0 {
 		return
 	}
-	if len(free) == raftfsm.Slots && len(up) < n.cfg.Voters && now.Sub(n.shares.since) < n.times(assignAfter) {
+	if len(free) == raftfsm.Slots && len(up) < n.cfg.Voters && !n.cfg.Bus.Found && now.Sub(n.shares.since) < n.times(assignAfter) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(n.ctx, n.times(serveTimeout))

@@ -18,6 +18,7 @@ type peer struct {
 	client *bus.Client // on the control lane
 	lease  *bus.Client // on that of leases
 	decide *bus.Client // on that of decisions
+	stream *bus.Client // on that of counts
 
 	breaker breaker
 	heard   atomic.Int64  // when it answered last, Unix nanoseconds; 0: never
@@ -52,6 +53,12 @@ func (n *Node) peer(id string) (*peer, error) {
 		p.lease.Close()
 		return nil, err
 	}
+	if p.stream, err = n.newClientOn(bus.LaneStream, target); err != nil {
+		p.client.Close()
+		p.lease.Close()
+		p.decide.Close()
+		return nil, err
+	}
 	n.peers[id] = p
 	return p, nil
 }
@@ -60,6 +67,7 @@ func (p *peer) close() {
 	p.client.Close()
 	p.lease.Close()
 	p.decide.Close()
+	p.stream.Close()
 }
 
 // newQuickClient is for a lane on which nothing may wait long: a connection on
@@ -72,8 +80,12 @@ func (n *Node) newQuickClient(lane bus.Lane, target func() bus.Target) (*bus.Cli
 }
 
 func (n *Node) newClient(target func() bus.Target) (*bus.Client, error) {
+	return n.newClientOn(bus.LaneControl, target)
+}
+
+func (n *Node) newClientOn(lane bus.Lane, target func() bus.Target) (*bus.Client, error) {
 	cfg := bus.DefaultClientConfig()
-	cfg.Bus, cfg.Lane, cfg.Limits, cfg.Target = n.bus, bus.LaneControl, callLimits(), target
+	cfg.Bus, cfg.Lane, cfg.Limits, cfg.Target = n.bus, lane, callLimits(), target
 	// A write without a majority is answered late, and is no sign of a dead peer.
 	cfg.SilenceLimit = 2 * n.times(serveTimeout)
 	return bus.NewClient(cfg)

@@ -46,7 +46,7 @@ const lateWait = 100
 
 // checkElsewhere waits for the owners of k's buckets.
 func (c *Call) checkElsewhere(k *check, req limit.Request) {
-	p := &checkAway{c: c, entry: c.entry, req: req}
+	p := &checkAway{c: c, entry: c.entry, req: req, now: c.Now}
 	p.k.rules = slices.Clone(k.rules)
 	p.k.answers = slices.Clone(k.answers)
 	p.k.shadows = slices.Clone(k.shadows)
@@ -62,7 +62,7 @@ func (c *Call) checkElsewhere(k *check, req limit.Request) {
 
 // Start implements resp.Pending.
 func (p *checkAway) Start(wake func()) {
-	p.wake, p.now = wake, p.c.Now
+	p.wake = wake
 	p.divide()
 	if len(p.parts) == 1 {
 		p.take(0)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rlserver/rlserver/limit"
+	"github.com/rlserver/rlserver/policy"
 	"github.com/rlserver/rlserver/resp"
 )
 
@@ -41,6 +42,8 @@ type Events struct {
 	// AuthFailed: somebody at addr gave a wrong password, or named a user, any
 	// bytes and at most 64, who does not exist or is off.
 	AuthFailed func(user, addr string)
+	// Fallback: the owner of a bucket could not be asked, or its answer was lost.
+	Fallback func(how policy.OnError, why error)
 	// Decided: the replies to n decisions are about to leave; nanos have gone
 	// by since they were read. lane is any number that spreads the callers.
 	Decided func(lane, nanos int64, n int)

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/rlserver/rlserver/limit"
+	"github.com/rlserver/rlserver/policy"
 )
 
 // INFO [section ...]
@@ -145,6 +146,10 @@ func (c *Call) infoRateLimit(i *ServerInfo, b *strings.Builder) {
 	for _, a := range limit.Algorithms() {
 		fmt.Fprintf(b, "decisions_%s:allowed=%d,denied=%d\r\n", strings.ReplaceAll(a.String(), "-", "_"), sums[a].Allowed, sums[a].Denied)
 	}
+	fell := &c.d.tally.fell
+	fmt.Fprintf(b, "fallbacks:open=%d,closed=%d,local=%d,error=%d\r\nlost_give_backs:%d\r\n",
+		fell[policy.OnErrorOpen].Load(), fell[policy.OnErrorClosed].Load(),
+		fell[policy.OnErrorLocal].Load()+fell[policy.OnErrorDefault].Load(), fell[policy.OnErrorError].Load(), c.d.tally.lostGiveBacks.Load())
 	fmt.Fprintf(b, "keys:%d\r\nspecs:%d\r\nbuckets_swept:%d\r\nbuckets_evicted:%d\r\nbuckets_evicted_not_full:%d\r\nconversions:%d\r\n",
 		c.d.cfg.Buckets.Len(), i.Specs, i.Swept, i.Evicted, i.EvictedUsed, i.Conversions)
 }

@@ -25,8 +25,8 @@ func away(err error) (slot uint16, is bool) {
 
 func appendNumber(b []byte, n uint64) []byte { return binary.AppendUvarint(b, n) }
 
-// later makes the session wait for the answer of another node.
-func (c *Call) later(p resp.Pending) { c.S.Wait(p) }
+// later lets commands behind this one run before another node has answered it.
+func (c *Call) later(p resp.Pending) { c.S.Defer(p) }
 
 // finishing makes the Call that of a command that waited.
 func (c *Call) finishing(e *entry, w *resp.Writer, now int64) {
@@ -151,6 +151,9 @@ func (d *Dispatcher) fell(how policy.OnError, why error) {
 		d.tally.unknown.Add(1)
 	}
 	d.tally.fell[how].Add(1)
+	if d.cfg.Events.Fallback != nil {
+		d.cfg.Events.Fallback(how, why)
+	}
 }
 
 // forward runs the command on the node that serves a slot.

@@ -25,6 +25,7 @@ const (
 	TypeTakeOver      Type = 9  // a node is down; its slots go to others
 	TypeMove          Type = 10 // slots go from one node to another that has their counts
 	TypeAbortMove     Type = 11
+	TypeNodeDrain     Type = 12 // its slots go to others while it is up
 )
 
 // Level is the feature level of this program: entries whose types are at most
@@ -53,6 +54,7 @@ func kinds() map[Type]kind {
 		TypeAssign:        {"assign", 2, readAs(readAssign)},
 		TypeTakeOver:      {"take-over", 2, readAs(readTakeOver)},
 		TypeMove:          {"move", 2, readAs(readMove)},
+		TypeNodeDrain:     {"node-drain", 2, readAs(readNodeDrain)},
 		TypeAbortMove:     {"abort-move", 2, readAs(readAbortMove)},
 	}
 }

@@ -34,6 +34,7 @@ func golden(t *testing.T) map[string]Command {
 		"assign-1":         Assign{nodeID(1), []Range{{0, 9}, {16383, 16383}}},
 		"take-over-1":      TakeOver{nodeID(1), 7, []string{nodeID(2)}, []Witness{{nodeID(2), 8}, {nodeID(3), 9}}, true},
 		"move-1":           Move{nodeID(1), 7, nodeID(2), 8, []SlotVersion{{5, 6}, {16383, 300}}},
+		"node-drain-1":     NodeDrain{nodeID(1), true, false},
 		"abort-move-1":     AbortMove{nodeID(1), 7, []SlotVersion{{5, 6}}},
 	}
 }

@@ -127,7 +127,9 @@ func randomCommand(tb testing.TB, rng *rand.Rand) Command {
 		return all
 	}
 	epoch := func() uint64 { return uint64(rng.IntN(300)) }
-	switch rng.IntN(14) {
+	switch rng.IntN(15) {
+	case 14:
+		return NodeDrain{nodeID(rng.IntN(4)), rng.IntN(2) == 0, rng.IntN(2) == 0}
 	case 10:
 		first := uint16(rng.IntN(Slots))
 		return Assign{nodeID(rng.IntN(4)), []Range{{first, first + uint16(rng.IntN(Slots-int(first)))}}}

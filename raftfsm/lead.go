@@ -75,6 +75,25 @@ func (n *Node) growSnapshots() {
 	}
 }
 
+// empty has the slots of a member go to others, which takes a while: those of
+// one that is up are moved, those of one that is down taken over.
+func (n *Node) empty(ctx context.Context, m Member) error {
+	owned := n.View().Owned(m.ID)
+	if owned == 0 {
+		return nil
+	}
+	if !m.Drains {
+		var request RequestID
+		if _, err := n.cfg.Rand.Read(request[:]); err != nil {
+			return err
+		}
+		if _, err := n.apply(ctx, Encode(request, NodeDrain{m.ID, true, m.Leaves})); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("%d slots of %s are on their way to other nodes: ask again; %w", owned, m.Name, policy.ErrNotWritten)
+}
+
 // promoteNext lets one more node vote if there are too few: of those that have
 // registered, which shows that they follow, the first that was admitted.
 func (n *Node) promoteNext(ctx context.Context) error {
@@ -201,9 +220,12 @@ func (n *Node) remove(ctx context.Context, id string) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	_, registered := n.View().Member(id)
+	m, registered := n.View().Member(id)
 	if !is && !registered {
 		return Result{}, &RefusedError{fmt.Sprintf("node %s is no member", id)}
+	}
+	if err := n.empty(ctx, m); err != nil {
+		return Result{}, err
 	}
 	if is && s.Suffrage == raft.Voter {
 		index, err := n.changeVoters()

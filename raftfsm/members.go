@@ -18,7 +18,13 @@ type Member struct {
 	Level   uint64 // its feature level
 	Lease   uint64 // the longest promise that it asks for, in nanoseconds
 	Epoch   uint64 // the log index of the registration; 0: down
+
+	Drains bool // an operator wants its slots to go to others, and none to come
+	Leaves bool // so does the process, which is about to end
 }
+
+// Takes says whether slots may come to the member.
+func (m *Member) Takes() bool { return m.Epoch != 0 && !m.Drains && !m.Leaves }
 
 // isID says whether a text is a node's or a cluster's id.
 func isID(id string) bool {
@@ -88,7 +94,7 @@ func (c Register) apply(s *state, index uint64) Result {
 		}
 	}
 	m := c.Member
-	m.Epoch = index
+	m.Epoch, m.Drains, m.Leaves = index, s.members[c.ID].Drains, false
 	s.changeMembers()[m.ID] = m
 	return Result{Version: index}
 }
@@ -113,6 +119,29 @@ func (c NodeAdd) apply(s *state, index uint64) Result {
 		}
 	}
 	return Result{Version: index, Existed: existed}
+}
+
+// NodeDrain sets what a member says of its slots.
+type NodeDrain struct {
+	ID             string
+	Drains, Leaves bool
+}
+
+func (NodeDrain) kind() Type    { return TypeNodeDrain }
+func (NodeDrain) version() byte { return 1 }
+func (c NodeDrain) append(b []byte) []byte {
+	return appendBool(appendBool(appendText(b, c.ID), c.Drains), c.Leaves)
+}
+func readNodeDrain(d *decoder) NodeDrain { return NodeDrain{readID(d), d.bool(), d.bool()} }
+
+func (c NodeDrain) apply(s *state, index uint64) Result {
+	m, is := s.members[c.ID]
+	if !is {
+		return refuse("node %s is no member", c.ID)
+	}
+	m.Drains, m.Leaves = c.Drains, c.Leaves
+	s.changeMembers()[m.ID] = m
+	return Result{Version: index}
 }
 
 // NodeRemove takes a node that does not vote out of the cluster: its id never

@@ -14,8 +14,14 @@ const Slots = buckets.Slots
 type Slot struct {
 	Owner   string // a node's id; empty: nobody
 	Version uint64 // the log index of the last change
-	Fresh   bool   // nobody counted it before: nothing can have been lost
+	// Counts is the version whose counts the owner has, all of them: it was sent
+	// them, or had them. 0: nobody counted the slot before. Lost: others did, and
+	// their counts are lost.
+	Counts uint64
 }
+
+// Lost is no version: see Slot.
+const Lost = ^uint64(0)
 
 // slotTable is who counts which slot. It is replaced, not changed. Owners are
 // kept as numbers, so that a copy costs 160 KiB and not a megabyte.
@@ -23,7 +29,7 @@ type slotTable struct {
 	nodes    []string // ids; those that own nothing may be among them
 	owners   [Slots]uint16
 	versions [Slots]uint64
-	fresh    [Slots]bool
+	counts   [Slots]uint64
 }
 
 // nobody is the number of the owner of a slot without one; others are those of
@@ -31,7 +37,7 @@ type slotTable struct {
 const nobody = 0
 
 func (t *slotTable) slot(slot uint16) Slot {
-	s := Slot{Version: t.versions[slot], Fresh: t.fresh[slot]}
+	s := Slot{Version: t.versions[slot], Counts: t.counts[slot]}
 	if owner := t.owners[slot]; owner != nobody {
 		s.Owner = t.nodes[owner-1]
 	}
@@ -57,27 +63,26 @@ func (t *slotTable) owned(id string) (n int) {
 	return n
 }
 
-// give makes a node the owner of a slot, which then is not fresh. It is for
-// changeSlots' copy.
-func (t *slotTable) give(slot uint16, id string, version uint64) {
+// give makes a node the owner of a slot. It is for changeSlots' copy.
+func (t *slotTable) give(slot uint16, id string, version, counts uint64) {
 	number := t.number(id)
 	if number == nobody && id != "" {
 		t.nodes = append(t.nodes, id)
 		number = uint16(len(t.nodes))
 	}
-	t.owners[slot], t.versions[slot], t.fresh[slot] = number, version, false
+	t.owners[slot], t.versions[slot], t.counts[slot] = number, version, counts
 }
 
 // changeSlots makes the copy that may be changed. Nodes that own nothing are
 // left out of it.
 func (s *state) changeSlots() *slotTable {
-	next := &slotTable{versions: s.slots.versions}
+	next := &slotTable{}
 	for slot, owner := range s.slots.owners {
 		if owner != nobody {
-			next.give(uint16(slot), s.slots.nodes[owner-1], next.versions[slot])
+			next.give(uint16(slot), s.slots.nodes[owner-1], 0, 0)
 		}
 	}
-	next.fresh = s.slots.fresh
+	next.versions, next.counts = s.slots.versions, s.slots.counts
 	s.slots = next
 	return next
 }
@@ -94,8 +99,8 @@ func (v *View) OwnerNumber(slot uint16) (number uint16, version uint64) {
 	return v.slots.owners[slot], v.slots.versions[slot]
 }
 
-// OwnerFresh says whether nobody counted the slot before its owner.
-func (v *View) OwnerFresh(slot uint16) bool { return v.slots.fresh[slot] }
+// Counts is a slot's, see Slot. It does not allocate.
+func (v *View) Counts(slot uint16) uint64 { return v.slots.counts[slot] }
 
 // Owned counts the slots of a node.
 func (v *View) Owned(id string) int { return v.slots.owned(id) }
@@ -145,9 +150,11 @@ func (c Assign) apply(s *state, index uint64) Result {
 	for _, r := range c.Slots {
 		for slot := int(r.First); slot <= int(r.Last); slot++ {
 			if slots.owners[slot] == nobody {
-				fresh := slots.versions[slot] == 0
-				slots.give(uint16(slot), c.Owner, index)
-				slots.fresh[slot] = fresh
+				counts := Lost
+				if slots.versions[slot] == 0 {
+					counts = 0
+				}
+				slots.give(uint16(slot), c.Owner, index, counts)
 				given++
 			}
 		}
@@ -245,7 +252,7 @@ func (s *state) spread(from string, targets []string, index uint64) {
 			continue
 		}
 		if len(targets) == 0 {
-			slots.give(slot, "", index)
+			slots.give(slot, "", index, Lost)
 			continue
 		}
 		least := 0
@@ -254,7 +261,7 @@ func (s *state) spread(from string, targets []string, index uint64) {
 				least = i
 			}
 		}
-		slots.give(slot, targets[least], index)
+		slots.give(slot, targets[least], index, Lost)
 		has[least]++
 	}
 }
@@ -344,7 +351,7 @@ func (s *state) reown(from string, epoch uint64, to string, all []SlotVersion, i
 	}
 	slots := s.changeSlots()
 	for _, sv := range all {
-		slots.give(sv.Slot, to, index)
+		slots.give(sv.Slot, to, index, sv.Version)
 	}
 	return Result{Version: index}
 }
@@ -360,7 +367,7 @@ func appendSlotTable(b []byte, t *slotTable) []byte {
 		}
 		slot := t.slot(uint16(first))
 		runs = appendNumber(appendText(appendNumber(runs, uint64(last)), slot.Owner), slot.Version)
-		runs = appendBool(runs, slot.Fresh)
+		runs = appendNumber(runs, slot.Counts)
 		n++
 		first = last + 1
 	}
@@ -371,7 +378,7 @@ func readSlotTable(d *decoder) *slotTable {
 	t := &slotTable{}
 	first := 0
 	for range d.count() {
-		last, owner, version, fresh := readSlot(d), d.text(), d.number(), d.bool()
+		last, owner, version, counts := readSlot(d), d.text(), d.number(), d.number()
 		if d.err == nil && (int(last) < first || owner != "" && !isID(owner)) {
 			d.fail(fmt.Errorf("slots %d to %d of %q", first, last, owner))
 		}
@@ -379,8 +386,7 @@ func readSlotTable(d *decoder) *slotTable {
 			return t
 		}
 		for slot := first; slot <= int(last); slot++ {
-			t.give(uint16(slot), owner, version)
-			t.fresh[slot] = fresh
+			t.give(uint16(slot), owner, version, counts)
 		}
 		first = int(last) + 1
 	}

@@ -58,7 +58,7 @@ func TestAssign(t *testing.T) {
 	second := m.must(Assign{nodeID(2), []Range{{50, 199}}}).Version
 	v := m.View()
 	for slot, want := range map[uint16]Slot{
-		0: {nodeID(1), first, true}, 99: {nodeID(1), first, true}, 100: {nodeID(2), second, true}, 199: {nodeID(2), second, true}, 200: {}, 16383: {nodeID(1), first, true},
+		0: {nodeID(1), first, 0}, 99: {nodeID(1), first, 0}, 100: {nodeID(2), second, 0}, 199: {nodeID(2), second, 0}, 200: {}, 16383: {nodeID(1), first, 0},
 	} {
 		if got := v.Slot(slot); got != want {
 			t.Errorf("slot %d: %+v, want %+v", slot, got, want)
@@ -116,13 +116,13 @@ func TestMove(t *testing.T) {
 	wrong.FromEpoch++
 	m.refused(wrong, "has not the epoch")
 	aborted := m.must(AbortMove{nodeID(1), m.epoch(1), slots}).Version
-	if got := m.View().Slot(3); got != (Slot{nodeID(1), aborted, false}) {
+	if got := m.View().Slot(3); got != (Slot{nodeID(1), aborted, version}) {
 		t.Errorf("%+v", got)
 	}
 	m.refused(move, "slot 3 is not node") // it comes too late
 	move.Slots = []SlotVersion{{3, aborted}, {4, aborted}}
 	moved := m.must(move).Version
-	if got := m.View().Slot(4); got != (Slot{nodeID(2), moved, false}) || m.View().Slot(5).Owner != nodeID(1) {
+	if got := m.View().Slot(4); got != (Slot{nodeID(2), moved, aborted}) || m.View().Slot(5).Owner != nodeID(1) {
 		t.Errorf("%+v", got)
 	}
 	m.refused(AbortMove{nodeID(1), m.epoch(1), slots}, "is not node")

@@ -73,6 +73,7 @@ func (s *state) write(w io.Writer) error {
 	for _, id := range slices.Sorted(maps.Keys(s.members)) {
 		m := s.members[id]
 		members = appendNumber(appendMember(members, &m), m.Epoch)
+		members = appendBool(appendBool(members, m.Drains), m.Leaves)
 	}
 	removed := appendNumber(nil, uint64(len(s.removed)))
 	for _, id := range slices.Sorted(maps.Keys(s.removed)) {
@@ -193,7 +194,7 @@ func (s *state) readSection(kind byte, d *decoder) {
 	case sectionMembers:
 		for range d.count() {
 			m := readMember(d)
-			m.Epoch = d.number()
+			m.Epoch, m.Drains, m.Leaves = d.number(), d.bool(), d.bool()
 			s.members[m.ID] = m
 		}
 	case sectionRemoved:

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"strconv"
 	"time"
 
 	"github.com/rlserver/rlserver/cluster"
@@ -18,11 +19,12 @@ import (
 
 // openCluster opens the node over its directory: alone, or with a bus for
 // others. What comes out of the channel is why the process must end.
-func openCluster(ctx context.Context, cfg *config, redisAddr string, log *slog.Logger) (*cluster.Node, <-chan error, error) {
+func openCluster(ctx context.Context, cfg *config, slots *slotStates, redisAddr string, log *slog.Logger) (*cluster.Node, <-chan error, error) {
 	fatal := make(chan error, 1)
 	c := &cfg.cluster
 	cc := cluster.Config{
 		Dir: c.dir, Name: cfg.nodeName, Addr: redisAddr, Voters: c.voters, Multiplier: c.raftMultiplier,
+		Shared: c.secret != "", Prepare: slots.prepare, Copy: slots.copy, Receive: slots.receive,
 		Bounds: cfg.bounds(), Now: time.Now, Boottime: newBoottime(), Rand: rand.Reader, Log: log,
 		Fatal: func(err error) { fatal <- err },
 	}
@@ -92,8 +94,7 @@ func busEvents(log *slog.Logger) bus.Events {
 	}
 }
 
-// members shows the cluster to the commands in their words. Slots have no
-// owners yet: each node counts all of them for itself.
+// members shows the cluster to the commands in their words.
 type members struct {
 	*cluster.Node
 
@@ -101,8 +102,8 @@ type members struct {
 	name string
 }
 
-// errNoOwners is why nothing can be done to slots.
-var errNoOwners = errors.New("slots have no owners in this version: each node counts for itself")
+// errNoMoves is why nothing can be done to slots.
+var errNoMoves = errors.New("single slots cannot be moved: the cluster keeps them in balance; RL.NODE.DRAIN empties a node")
 
 // Nodes implements commands.Cluster.
 func (m members) Nodes() []commands.NodeInfo {
@@ -111,7 +112,7 @@ func (m members) Nodes() []commands.NodeInfo {
 	for i, one := range all {
 		nodes[i] = commands.NodeInfo{
 			Name: one.Name, ID: one.ID, Addr: one.Addr, BusAddr: one.BusAddr,
-			Role: roleOf(one), State: stateOf(one), Slots: state.Slots, Epoch: one.Epoch,
+			Role: roleOf(one), State: stateOf(one), Slots: m.slots(one.ID), Epoch: one.Epoch,
 		}
 	}
 	return nodes
@@ -128,10 +129,13 @@ func roleOf(m cluster.Member) string {
 }
 
 func stateOf(m cluster.Member) string {
-	if m.Alive {
-		return "alive"
+	switch {
+	case !m.Alive:
+		return "unreachable"
+	case m.Drains || m.Leaves:
+		return "draining"
 	}
-	return "unreachable"
+	return "alive"
 }
 
 // Change implements commands.Cluster.
@@ -143,20 +147,40 @@ func (m members) Change(change commands.NodeChange, name string, done func(error
 		m.Remove(name, done)
 	case commands.NodePromote:
 		m.Promote(name, done)
-	case commands.NodeDrain, commands.NodeUndrain, commands.NodeForceWithdraw:
-		done(errNoOwners)
+	case commands.NodeDrain, commands.NodeUndrain:
+		m.SetDrain(name, change == commands.NodeDrain, done)
+	case commands.NodeForceWithdraw:
+		m.ForceWithdraw(name, done)
 	default:
 		done(fmt.Errorf("change %d is unknown", change))
 	}
 }
 
+// alone says whether the node is: then it owns all slots, and the log does not
+// say so.
+func (m members) alone() bool { return m.BusAddr() == "" }
+
+// slots counts those of a member.
+func (m members) slots(id string) int {
+	if m.alone() {
+		return state.Slots
+	}
+	return m.Owned(id)
+}
+
 // Slots implements commands.Cluster.
-func (m members) Slots() []commands.SlotRange {
-	return []commands.SlotRange{{First: 0, Last: state.Slots - 1, Owner: m.name, Version: soleVersion}}
+func (m members) Slots() (ranges []commands.SlotRange) {
+	if m.alone() {
+		return []commands.SlotRange{{First: 0, Last: state.Slots - 1, Owner: m.name, Version: soleVersion}}
+	}
+	for _, r := range m.Node.Slots() {
+		ranges = append(ranges, commands.SlotRange{First: r.First, Last: r.Last, Owner: r.Owner.Name, Version: r.Owner.Version})
+	}
+	return ranges
 }
 
 // Move implements commands.Cluster.
-func (members) Move(_, _ uint16, _ string, done func(error)) { done(errNoOwners) }
+func (members) Move(_, _ uint16, _ string, done func(error)) { done(errNoMoves) }
 
 // Status implements commands.Cluster.
 func (m members) Status() []commands.Field {
@@ -164,5 +188,5 @@ func (m members) Status() []commands.Field {
 	for _, f := range m.Node.Status() {
 		fields = append(fields, commands.Field(f))
 	}
-	return append(fields, commands.Field{Name: "slots_owned", Value: fmt.Sprint(state.Slots)})
+	return append(fields, commands.Field{Name: "slots_owned", Value: strconv.Itoa(m.slots(m.ID()))})
 }

@@ -8,7 +8,6 @@ import (
 	"github.com/rlserver/rlserver/cluster"
 	"github.com/rlserver/rlserver/commands"
 	"github.com/rlserver/rlserver/resp/server"
-	"github.com/rlserver/rlserver/state"
 )
 
 // parts are what a running node consists of, besides its addresses.
@@ -22,11 +21,11 @@ type parts struct {
 }
 
 // newParts wires a node together.
-func newParts(cfg *config, store *state.Store, member *cluster.Node, now func() int64, stop context.CancelFunc, log *slog.Logger) (*parts, error) {
-	p := &parts{node: newNode(cfg, store, now(), stop), member: member, access: newAccess(cfg), keeper: newKeeper(cfg, store, now, log)}
+func newParts(ctx context.Context, cfg *config, slots *slotStates, member *cluster.Node, stop context.CancelFunc, log *slog.Logger) (*parts, error) {
+	store, now := slots.store, slots.now
+	p := &parts{node: newNode(cfg, store, now(), stop), member: member, access: newAccess(cfg), keeper: newKeeper(cfg, slots, now, log)}
 	p.watch = newWatch(p.node, p.starting, now)
-	var err error
-	p.dispatcher, err = commands.New(commands.Config{
+	c := commands.Config{
 		Buckets:       buckets{store},
 		PolicyBuckets: newPolicyBuckets(store),
 		Policies:      member.Policies(),
@@ -41,9 +40,20 @@ func newParts(cfg *config, store *state.Store, member *cluster.Node, now func() 
 		Persistence:   p.keeper,
 		Loading:       p.starting,
 		Events:        p.watch.commandEvents(log),
-	})
-	if err != nil {
+	}
+	shared := cfg.cluster.secret != ""
+	var err error
+	if shared {
+		c.Ownership = sharedOwner{member}
+		if c.Sharing, err = sharing(ctx, cfg, member, now); err != nil {
+			return nil, err
+		}
+	}
+	if p.dispatcher, err = commands.New(c); err != nil {
 		return nil, err
+	}
+	if shared {
+		p.share(cfg, now)
 	}
 	p.watch.dispatcher, p.watch.member, p.watch.keeper = p.dispatcher, member, p.keeper
 	sockets := cfg.sockets(now)

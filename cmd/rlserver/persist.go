@@ -20,6 +20,7 @@ import (
 // writes what changes, and saves all at the end.
 type keeper struct {
 	dir   string
+	slots *slotStates
 	cfg   snapshot.Config
 	now   func() int64
 	log   *slog.Logger
@@ -47,15 +48,15 @@ const tickEvery = 50 * time.Millisecond
 var errLoads = errors.New("it loads the buckets from the disk")
 
 // newKeeper begins to load.
-func newKeeper(cfg *config, store *state.Store, now func() int64, log *slog.Logger) *keeper {
+func newKeeper(cfg *config, slots *slotStates, now func() int64, log *slog.Logger) *keeper {
 	k := &keeper{
-		dir: filepath.Join(cfg.cluster.dir, "buckets"), now: now, log: log,
+		dir: filepath.Join(cfg.cluster.dir, "buckets"), slots: slots, now: now, log: log,
 		loaded: make(chan error, 1), saves: make(chan func(error)), syncs: make(chan chan struct{}),
 		stop: make(chan struct{}), done: make(chan struct{}),
 	}
 	k.cfg = snapshot.Config{
 		FS:    snapshot.Dir(k.dir),
-		Store: store, Node: cfg.nodeName, Sync: cfg.sync, Events: k.events(),
+		Store: slots.store, Meta: slots.meta, Node: cfg.nodeName, Sync: cfg.sync, Events: k.events(),
 		Reserve: max(int64(cfg.diskReserve), 1), // there, 0 is the default
 	}
 	k.loads.Store(&errLoads)
@@ -67,6 +68,7 @@ func (k *keeper) run() {
 	defer close(k.done)
 	disk, err := k.load()
 	if err != nil {
+		k.slots.load(nil)
 		k.loaded <- err
 		return
 	}
@@ -148,6 +150,7 @@ func (k *keeper) load() (*snapshot.Disk, error) {
 		k.log.Info("buckets loaded", "records", loaded.Records, "took", time.Duration(k.now()-begun).String(),
 			"clean", !lost, "no-room", loaded.NoRoom, "damaged", loaded.Corrupt, "torn", loaded.Torn)
 	}
+	k.slots.load(loaded.Slots)
 	return disk, nil
 }
 

@@ -26,11 +26,12 @@ func serve(ctx context.Context, cfg *config, now func() int64, hangup <-chan os.
 	if err != nil {
 		return err
 	}
-	member, fatal, err := openCluster(ctx, cfg, doors.addr(), log)
+	slots := newSlotStates(store, now)
+	member, fatal, err := openCluster(ctx, cfg, slots, doors.addr(), log)
 	if err != nil {
 		return errors.Join(err, doors.close())
 	}
-	p, err := newParts(cfg, store, member, now, stop, log)
+	p, err := newParts(ctx, cfg, slots, member, stop, log)
 	if err != nil {
 		return errors.Join(err, doors.close(), member.Close())
 	}
@@ -59,7 +60,8 @@ func serve(ctx context.Context, cfg *config, now func() int64, hangup <-chan os.
 		select {
 		case err := <-started:
 			if err != nil {
-				return errors.Join(p.cut(err), doors.close())
+				_ = doors.close() // those that were never opened, too
+				return p.cut(err)
 			}
 			started = nil
 			open()
@@ -74,7 +76,8 @@ func serve(ctx context.Context, cfg *config, now func() int64, hangup <-chan os.
 		case err := <-shut:
 			return errors.Join(err, side.shut(ctx), member.Close())
 		case err := <-fatal:
-			return errors.Join(p.cut(err), doors.close())
+			_ = doors.close() // those that were never opened, too
+			return p.cut(err)
 		case <-ctx.Done():
 			p.drain(ctx, doors, side, log)
 			return nil
@@ -121,6 +124,9 @@ func (p *parts) drain(ctx context.Context, doors doors, side *sideDoor, log *slo
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), patience)
 	defer cancel()
 	_ = doors.close() // those that were never opened, too
+	if err := p.member.Drain(ctx); err != nil {
+		log.Warn("not all slots were handed over: others take them, without what was counted", "err", err)
+	}
 	if err := p.node.sockets.Shutdown(ctx); err != nil {
 		log.Warn("clients were cut", "err", err)
 	}
@@ -150,11 +156,15 @@ func decisions(d *commands.Dispatcher) (allowed, denied uint64) {
 // newStore seeds the store's hash and its choice of victims from the system,
 // so that no client can aim keys at one tree.
 func newStore(cfg *config) (*state.Store, error) {
+	return storeOf(cfg.maxMemory, cfg.sweepIdle, state.ForDisk)
+}
+
+func storeOf(memory bytesValue, sweepIdle time.Duration, collect state.Collector) (*state.Store, error) {
 	seed := maphash.MakeSeed()
 	return state.New(state.Config{
-		MaxMemory: int64(cfg.maxMemory),
-		Collect:   state.ForDisk,
-		SweepIdle: cfg.sweepIdle,
+		MaxMemory: int64(memory),
+		Collect:   collect,
+		SweepIdle: sweepIdle,
 		Hash:      func(key []byte) uint64 { return maphash.Bytes(seed, key) },
 		Rand:      rand.Uint64,
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/rlserver/rlserver/admin"
 	"github.com/rlserver/rlserver/cluster"
 	"github.com/rlserver/rlserver/commands"
+	"github.com/rlserver/rlserver/policy"
 	"github.com/rlserver/rlserver/resp"
 	"github.com/rlserver/rlserver/resp/server"
 	"github.com/rlserver/rlserver/state"
@@ -61,6 +62,9 @@ func (w *watch) commandEvents(log *slog.Logger) commands.Events {
 			log.Warn("a policy may not do what is meant", "policy", oneLine(name), "warning", warning)
 		},
 		Decided: w.latency.Observe,
+		Fallback: func(how policy.OnError, why error) {
+			log.Warn("a request was answered without its owner", "answer", fallbackName(how), "why", why)
+		},
 		AuthFailed: func(user, addr string) {
 			w.authFailures.Add(1)
 			log.Warn("authentication failed", "user", oneLine(user), "addr", addr)
