@@ -117,8 +117,14 @@ func (l *leases) observe() {
 	next := *old
 	next.view = newLeaseView(l.n.raft.View())
 	next.self = next.view.view.NodeNumber(string(l.cfg.Self))
-	l.keep(old, &next)
+	same := next.view.view.SameSlots(old.view.view)
+	if !same {
+		l.keep(old, &next)
+	}
 	l.now.Store(&next)
+	if same {
+		return
+	}
 	select {
 	case l.stale <- struct{}{}:
 	default:

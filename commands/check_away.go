@@ -135,7 +135,7 @@ func (p *checkAway) ask(part *part, req limit.Request, then func()) {
 	case part.owner == "":
 		done(p.askHere(part, &q, out))
 	default:
-		p.c.d.cfg.Sharing.Remote.Ask(q.asks[0].Slot, q.append(nil, questionAsk), func(answer []byte, err error) {
+		p.c.d.cfg.Sharing.Remote.Ask(q.asks[0].Slot, q.encode(questionAsk), func(answer []byte, err error) {
 			if err == nil {
 				err = readDecisions(answer, out)
 			}
@@ -230,7 +230,7 @@ func (p *checkAway) giveBack(parts []*part) {
 			_ = p.c.d.giveBack(&q, p.now)
 			continue
 		}
-		p.c.d.cfg.Sharing.Remote.Ask(q.asks[0].Slot, q.append(nil, questionGiveBack), func(_ []byte, err error) {
+		p.c.d.cfg.Sharing.Remote.Ask(q.asks[0].Slot, q.encode(questionGiveBack), func(_ []byte, err error) {
 			if err != nil {
 				p.c.d.tally.lostGiveBacks.Add(1)
 			}

@@ -28,14 +28,14 @@ type question struct {
 	req      limit.Request
 }
 
-func (q *question) append(b []byte, kind byte) []byte {
+func (q *question) encode(kind byte) []byte {
 	flags := byte(0)
 	for i, is := range []bool{q.policies, q.req.AtMost, q.req.Peek} {
 		if is {
 			flags |= 1 << i
 		}
 	}
-	b = append(b, kind, flags)
+	b := append(make([]byte, 0, 128), kind, flags)
 	b = binary.AppendUvarint(b, uint64(q.req.Cost))
 	b = append(b, byte(len(q.asks)))
 	for i := range q.asks {
@@ -58,7 +58,7 @@ func appendWord(b, word []byte) []byte {
 	return append(binary.AppendUvarint(b, uint64(len(word))), word...)
 }
 
-// asked reads what append wrote, but for the kind. Keys are part of b.
+// asked reads what encode wrote, but for the kind. Keys are part of b.
 func asked(b []byte) (q question, err error) {
 	d := wordReader{rest: b}
 	flags := d.byte()

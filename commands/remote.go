@@ -61,7 +61,7 @@ type decisionAway struct {
 
 // Start implements resp.Pending.
 func (p *decisionAway) Start(wake func()) {
-	p.c.d.cfg.Sharing.Remote.Ask(p.question.asks[0].Slot, p.question.append(nil, questionAsk), func(answer []byte, err error) {
+	p.c.d.cfg.Sharing.Remote.Ask(p.question.asks[0].Slot, p.question.encode(questionAsk), func(answer []byte, err error) {
 		if err == nil {
 			err = readDecisions(answer, p.out[:])
 		}

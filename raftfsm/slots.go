@@ -99,6 +99,9 @@ func (v *View) OwnerNumber(slot uint16) (number uint16, version uint64) {
 	return v.slots.owners[slot], v.slots.versions[slot]
 }
 
+// SameSlots says whether no slot has changed between the views.
+func (v *View) SameSlots(other *View) bool { return v.slots == other.slots }
+
 // Counts is a slot's, see Slot. It does not allocate.
 func (v *View) Counts(slot uint16) uint64 { return v.slots.counts[slot] }
 
