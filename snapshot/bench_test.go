@@ -96,7 +96,7 @@ func BenchmarkFold(b *testing.B) {
 		s.foldSoon = true
 		for s.foldSoon || s.fold != nil {
 			now += ms
-			if err := s.goOnFolding(now); err != nil {
+			if err := s.goOnFolding(now, foldSlots); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -188,8 +188,7 @@ func Open(c Config, now int64) (*Disk, Loaded, error) {
 
 // Tick writes what changed, when its time has come, and goes on with a new
 // snapshot where the journal has outgrown the last one. It is to be called
-// several times a second; with SyncAlways before each reply that must not be
-// lost. Some 512 slots go into a new snapshot with each call.
+// several times a second. Some 512 slots go into a new snapshot with each call.
 func (d *Disk) Tick(now int64) {
 	if d.journal == nil && !d.resume(now) {
 		return
@@ -204,7 +203,18 @@ func (d *Disk) Tick(now int64) {
 	if d.fold == nil && !d.foldDue(now) {
 		return
 	}
-	if err := d.goOnFolding(now); err != nil {
+	if err := d.goOnFolding(now, foldSlots); err != nil {
+		d.stop(err, now)
+	}
+}
+
+// Write writes what changed now, and does nothing else: with SyncAlways it is
+// for replies that wait. Where writing has stopped it leaves that to Tick.
+func (d *Disk) Write(now int64) {
+	if d.journal == nil {
+		return
+	}
+	if err := d.writeChanges(now); err != nil {
 		d.stop(err, now)
 	}
 }

@@ -24,8 +24,8 @@ func (d *Disk) newFold(now int64) (*fold, error) {
 	return &fold{out: out, number: d.number}, nil
 }
 
-// goOnFolding does the next piece of a new snapshot.
-func (d *Disk) goOnFolding(now int64) error {
+// goOnFolding does the next piece of a new snapshot: so many slots.
+func (d *Disk) goOnFolding(now int64, slots int) error {
 	if d.fold == nil {
 		if err := d.begin(now); err != nil {
 			return err
@@ -37,7 +37,7 @@ func (d *Disk) goOnFolding(now int64) error {
 		d.fold, d.foldSoon = f, false
 	}
 	f := d.fold
-	if err := f.add(d, foldSlots, now); err != nil || f.next < state.Slots {
+	if err := f.add(d, slots, now); err != nil || f.next < state.Slots {
 		return err
 	}
 	// What changed in slots that were written first is then in the journal:
@@ -53,8 +53,9 @@ func (d *Disk) goOnFolding(now int64) error {
 	return nil
 }
 
-// add writes the next slots. Each piece is synced, so that no sync takes long.
+// add writes the next slots. It syncs now and then, so that no sync takes long.
 func (f *fold) add(d *Disk, slots int, now int64) (err error) {
+	synced := f.next / foldSlots
 	for ; slots > 0 && f.next < state.Slots && err == nil; slots-- {
 		slot, empty := uint16(f.next), true
 		d.c.Store.Records(slot, now, func(lossAt int64, records []state.Record) {
@@ -66,7 +67,7 @@ func (f *fold) add(d *Disk, slots int, now int64) (err error) {
 		}
 		f.next++
 	}
-	return errors.Join(err, f.out.sync(d, true))
+	return errors.Join(err, f.out.sync(d, f.next/foldSlots > synced))
 }
 
 // finish gives the snapshot its name, and then removes what it replaces.

@@ -154,7 +154,7 @@ func TestFullDisk(t *testing.T) {
 
 	// A crash while nothing was written: the last count is lost for some keys
 	// and not for others.
-	s.expectLog(t, "saved") // so that nothing else is written meanwhile
+	dial(t, s.addr, nil).expect(t, "RL.SAVE", "+OK") // so that no file is written or removed meanwhile
 	free = fillDisk(t, dir, 8<<10)
 	countKeys(t, s, keys)
 	expectStopped(t, s, "")

@@ -83,7 +83,7 @@ func (k *keeper) run() {
 		case <-tick.C:
 			disk.Tick(k.now())
 		case <-s.next():
-			disk.Tick(k.now())
+			disk.GoOn(k.now())
 		case done := <-k.saves:
 			s.begin(disk, k.now(), func(err error) {
 				if err != nil {
@@ -123,7 +123,7 @@ func (k *keeper) sync(disk *snapshot.Disk, first chan struct{}) {
 			more = false
 		}
 	}
-	disk.Tick(k.now())
+	disk.Write(k.now())
 	for _, w := range waiting {
 		close(w)
 	}

@@ -2,9 +2,9 @@ package main
 
 import "github.com/rlserver/rlserver/snapshot"
 
-// saving is a save of everything, for those who wait for it. Ticks do a piece
-// each: what changes meanwhile is written as ever, and replies that wait for
-// that need not wait for the save.
+// saving is a save of everything, for those who wait for it, in small pieces:
+// what changes meanwhile is written as ever, and replies that wait for that
+// need not wait for the save.
 type saving struct {
 	waiting         []func(error)
 	saves, failures int64 // of the disk when it began

@@ -47,8 +47,9 @@ func TestSaveInPieces(t *testing.T) {
 			if _, err := store.Decide([]byte("k"), spec, limit.Request{Cost: 1}, now); err != nil {
 				t.Fatal(err)
 			}
+			disk.Write(now)
 		}
-		disk.Tick(now)
+		disk.GoOn(now)
 		if pieces == 3 && disk.Stats().JournalRecords != 1 {
 			t.Error("what changed is not written while everything is saved")
 		}
@@ -67,7 +68,7 @@ func TestSaveInPieces(t *testing.T) {
 	}
 	for len(s.waiting) > 0 {
 		<-s.next()
-		disk.Tick(now)
+		disk.GoOn(now)
 		s.look(disk, why)
 	}
 	s.begin(disk, now, teller("fourth"))
