@@ -29,6 +29,9 @@ type Config struct {
 	// be of another time. counts is raftfsm.Slot's. Nil: there is nothing to
 	// prepare.
 	Prepare func(slot uint16, version, counts uint64)
+	// Drop is called, from the goroutine of Prepare, when this node no longer
+	// owns a slot that it served. Nil: what was counted may stay.
+	Drop func(slot uint16)
 	// Copy is what was counted in slots, for the Receive of another node, which
 	// keeps it as that of these versions. Nil: slots do not move.
 	Copy    func(all []raftfsm.SlotVersion) ([]byte, error)

@@ -158,7 +158,12 @@ func (l *leases) prepare() {
 		s := l.now.Load()
 		for slot := range uint16(slots) {
 			owner, version := s.view.view.OwnerNumber(slot)
-			if s.self == 0 || owner != s.self || l.ready[slot].Load() == version {
+			had := l.ready[slot].Load()
+			if s.self == 0 || owner != s.self {
+				l.drop(slot, had)
+				continue
+			}
+			if had == version {
 				continue
 			}
 			if l.n.cfg.Prepare != nil {
@@ -166,6 +171,17 @@ func (l *leases) prepare() {
 			}
 			l.ready[slot].Store(version)
 		}
+	}
+}
+
+// drop lets go of a slot that is another node's by now.
+func (l *leases) drop(slot uint16, had uint64) {
+	if had == 0 {
+		return
+	}
+	l.ready[slot].Store(0)
+	if l.n.cfg.Drop != nil {
+		l.n.cfg.Drop(slot)
 	}
 }
 

@@ -24,7 +24,7 @@ func openCluster(ctx context.Context, cfg *config, slots *slotStates, redisAddr 
 	c := &cfg.cluster
 	cc := cluster.Config{
 		Dir: c.dir, Name: cfg.nodeName, Addr: redisAddr, Voters: c.voters, Multiplier: c.raftMultiplier,
-		Shared: c.secret != "", Prepare: slots.prepare, Copy: slots.copy, Receive: slots.receive,
+		Shared: c.secret != "", Prepare: slots.prepare, Drop: slots.drop, Copy: slots.copy, Receive: slots.receive,
 		Bounds: cfg.bounds(), Now: time.Now, Boottime: newBoottime(), Rand: rand.Reader, Log: log,
 		Fatal: func(err error) { fatal <- err },
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"sync/atomic"
 
 	"github.com/rlserver/rlserver/raftfsm"
@@ -19,6 +20,9 @@ type slotStates struct {
 	now      func() int64
 	loaded   chan struct{} // closed when the versions of the disk are known
 	versions [state.Slots]atomic.Uint64
+
+	mu       sync.Mutex // of what changes whole slots
+	incoming [state.Slots]bool
 }
 
 func newSlotStates(store *state.Store, now func() int64) *slotStates {
@@ -37,6 +41,9 @@ func (s *slotStates) load(all []snapshot.SlotState) {
 // lost. What a node counted alone, before there were others, stays: version 0.
 func (s *slotStates) prepare(slot uint16, version, counts uint64) {
 	<-s.loaded
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.incoming[slot] = false
 	had := s.versions[slot].Load()
 	if had != version && had != counts {
 		s.forget(slot)
@@ -82,6 +89,8 @@ func (s *slotStates) copy(all []raftfsm.SlotVersion) ([]byte, error) {
 // is here.
 func (s *slotStates) receive(counts []byte, all []raftfsm.SlotVersion) error {
 	<-s.loaded
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	now := s.now()
 	r, err := snapshot.NewReader(bytes.NewReader(counts), snapshot.At(now))
 	if err != nil {
@@ -91,6 +100,7 @@ func (s *slotStates) receive(counts []byte, all []raftfsm.SlotVersion) error {
 	began := map[uint16]bool{}
 	for _, sv := range all {
 		s.versions[sv.Slot].Store(0)
+		s.incoming[sv.Slot] = true
 	}
 	for {
 		part, err := r.Next()
@@ -118,6 +128,17 @@ func (s *slotStates) receive(counts []byte, all []raftfsm.SlotVersion) error {
 		s.versions[sv.Slot].Store(sv.Version)
 	}
 	return nil
+}
+
+// drop is cluster.Config's: what was counted in a slot is another node's now,
+// which may have begun to send it back.
+func (s *slotStates) drop(slot uint16) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.incoming[slot] {
+		s.forget(slot)
+		s.versions[slot].Store(0)
+	}
 }
 
 // forget makes a slot as if it had never been counted here.
