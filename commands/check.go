@@ -8,7 +8,7 @@ func checkCommand() Command {
 		Name: "rl.check", Group: GroupDecision, Since: "0.2.0",
 		Summary:    "Decides by the policies whether a request of client may pass, and takes its cost.",
 		Complexity: "O(log n) in the policies and in the keys of one slot, for each scope",
-		Flags:      FlagWrite | FlagFast, Keys: oneKey(), Category: CategoryDecide,
+		Flags:      FlagWrite | FlagFast | FlagScopes, Keys: oneKey(), Category: CategoryDecide,
 		Args:  checkArgs(),
 		Reply: "array: allowed, limit, remaining, wait_ms, reset_ms, policy, version, per_window, window_ms, source",
 		Help: []string{

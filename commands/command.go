@@ -74,6 +74,7 @@ const (
 	FlagDelete                      // makes the keys it names as new
 	FlagUnpaused                    // does not wait while clients are paused
 	FlagNames                       // its key is a name, so that clients can route the command: any node takes it
+	FlagScopes                      // policies say in which slots its buckets are, not its key
 )
 
 // flagNames are Redis' words for the flags it knows.

@@ -220,6 +220,10 @@ func (d *Dispatcher) Command(s *resp.Session, w *resp.Writer, args [][]byte, now
 		return
 	}
 	if s.InMulti() && e.Flags&FlagNoQueue == 0 {
+		if err := c.moved(e, args); err != nil {
+			c.reject(e, err)
+			return
+		}
 		c.writes = c.writes || e.Flags&FlagWrite != 0
 		for _, key := range e.bucketKeys(args) {
 			c.slots = append(c.slots, d.cfg.Ownership.Slot(key))
@@ -273,8 +277,10 @@ func (c *Call) run(e *entry) {
 	}
 	c.W.Truncate(from)
 	if slot, is := away(err); is {
-		c.forward(e, slot)
-		return
+		if err = c.moved(e, c.Args); err == nil {
+			c.forward(e, slot)
+			return
+		}
 	}
 	e.stats.failed.Add(1)
 	c.fail(err)

@@ -11,7 +11,7 @@ func explainCommand() Command {
 		Name: "rl.explain", Group: GroupDecision, Since: "0.2.0",
 		Summary:    "Tells which policies RL.CHECK would ask for a request, why, and what they would answer.",
 		Complexity: "O(n) in the policies that match",
-		Flags:      FlagReadOnly, Keys: oneKey(), Category: CategoryRead,
+		Flags:      FlagReadOnly | FlagScopes, Keys: oneKey(), Category: CategoryRead,
 		Args:  checkArgs(),
 		Reply: "array of maps, one a scope: scope, policy, why, candidates, decision, shadow, warnings",
 		Help: []string{

@@ -77,6 +77,14 @@ func (c *Call) setProto(version int) {
 	c.S.Describe(func(info *resp.ClientInfo) { info.Proto = version })
 }
 
+// mode is what clients call one node, or one of several.
+func (d *Dispatcher) mode() string {
+	if d.cfg.Sharing != nil {
+		return "cluster"
+	}
+	return "standalone"
+}
+
 // hello writes the reply, in the new protocol.
 func (c *Call) hello() {
 	w := c.W
@@ -90,7 +98,7 @@ func (c *Call) hello() {
 	w.BulkString("id")
 	w.Int(c.S.ID())
 	w.BulkString("mode")
-	w.BulkString("standalone")
+	w.BulkString(c.d.mode())
 	w.BulkString("role")
 	w.BulkString("master")
 	w.BulkString("modules")

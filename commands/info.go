@@ -47,7 +47,7 @@ func infoSections() []infoSection {
 		{"Commandstats", true, (*Call).infoCommands},
 		{"Errorstats", false, (*Call).infoErrors},
 		{"Ratelimit", false, (*Call).infoRateLimit},
-		{"Cluster", false, func(_ *Call, _ *ServerInfo, b *strings.Builder) { b.WriteString("cluster_enabled:0\r\n") }},
+		{"Cluster", false, (*Call).infoCluster},
 		{"Keyspace", false, (*Call).infoKeyspace},
 	}
 }
@@ -78,9 +78,9 @@ func runInfo(c *Call) error {
 
 func (c *Call) infoServer(i *ServerInfo, b *strings.Builder) {
 	up := max(c.Now-i.StartedAt, 0) / second
-	fmt.Fprintf(b, "redis_version:%s\r\nrlserver_version:%s\r\nredis_mode:standalone\r\nos:%s\r\narch_bits:%d\r\n"+
+	fmt.Fprintf(b, "redis_version:%s\r\nrlserver_version:%s\r\nredis_mode:%s\r\nos:%s\r\narch_bits:%d\r\n"+
 		"process_id:%d\r\nrun_id:%s\r\nnode:%s\r\ntcp_port:%d\r\nserver_time_usec:%d\r\nuptime_in_seconds:%d\r\nuptime_in_days:%d\r\nexecutable:rlserver\r\n",
-		RedisVersion, i.Version, i.OS, strconv.IntSize, i.PID, i.RunID, i.Node, port(i.Addr), c.Now/1000, up, up/86400)
+		RedisVersion, i.Version, c.d.mode(), i.OS, strconv.IntSize, i.PID, i.RunID, i.Node, port(i.Addr), c.Now/1000, up, up/86400)
 }
 
 func (c *Call) infoClients(i *ServerInfo, b *strings.Builder) {
@@ -152,6 +152,10 @@ func (c *Call) infoRateLimit(i *ServerInfo, b *strings.Builder) {
 		fell[policy.OnErrorLocal].Load()+fell[policy.OnErrorDefault].Load(), fell[policy.OnErrorError].Load(), c.d.tally.lostGiveBacks.Load())
 	fmt.Fprintf(b, "keys:%d\r\nspecs:%d\r\nbuckets_swept:%d\r\nbuckets_evicted:%d\r\nbuckets_evicted_not_full:%d\r\nconversions:%d\r\n",
 		c.d.cfg.Buckets.Len(), i.Specs, i.Swept, i.Evicted, i.EvictedUsed, i.Conversions)
+}
+
+func (c *Call) infoCluster(_ *ServerInfo, b *strings.Builder) {
+	fmt.Fprintf(b, "cluster_enabled:%d\r\n", bit(c.d.cfg.Sharing != nil))
 }
 
 func (c *Call) infoKeyspace(_ *ServerInfo, b *strings.Builder) {

@@ -67,6 +67,9 @@ func (c *Call) countKeys(do func(key []byte) bool) error {
 		return err
 	}
 	if elsewhere {
+		if err := c.moved(c.entry, c.Args); err != nil {
+			return err
+		}
 		c.countAway(c.Args[1:], do)
 		return nil
 	}

@@ -33,4 +33,8 @@ type Sharing struct {
 	Nodes func() int64
 	// OnError is what is answered then where the policy does not say.
 	OnError policy.OnError
+	// Redirect is the address, host:port, of the node to which clients are sent
+	// that ask for keys of a slot; empty: there is none, ask for them. It is nil
+	// if clients are not to be sent elsewhere.
+	Redirect func(slot uint16) (addr string)
 }

@@ -37,6 +37,9 @@ func (c *Call) finishing(e *entry, w *resp.Writer, now int64) {
 func (c *Call) decideThen(key []byte, spec limit.Spec, req limit.Request, reply func(*Call, limit.Decision)) error {
 	d, err := c.decide(key, spec, req)
 	if slot, is := away(err); is {
+		if err := c.moved(c.entry, c.Args); err != nil {
+			return err
+		}
 		q := question{asks: []PolicyAsk{{Slot: slot, Key: bytes.Clone(key), Spec: spec}}, req: req}
 		c.later(&decisionAway{c: c, entry: c.entry, question: q, reply: reply})
 		return nil

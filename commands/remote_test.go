@@ -50,7 +50,7 @@ func (h *halves) Ask(slot uint16, question []byte, done func(answer []byte, err 
 	done(answer, err)
 }
 
-func newHalves(t *testing.T, onError policy.OnError) *halves {
+func newHalves(t *testing.T, onError policy.OnError, change ...func(i int, cfg *commands.Config)) *halves {
 	t.Helper()
 	h := &halves{t: t}
 	rules := newFakePolicies()
@@ -62,6 +62,9 @@ func newHalves(t *testing.T, onError policy.OnError) *halves {
 		cfg.Ownership = halfOwner{uint16(i)}
 		cfg.Sharing = &commands.Sharing{
 			Remote: h, Fallback: buckets{newWorld(t).store}, Nodes: func() int64 { return 2 }, OnError: onError,
+		}
+		for _, do := range change {
+			do(i, &cfg)
 		}
 		w.serve(t, cfg)
 	}

@@ -23,6 +23,7 @@ type clusterConfig struct {
 	secretFile      string
 	raftMultiplier  int
 	onError         string
+	redirect        bool
 
 	secret string // what secretFile holds; empty: the node is alone
 }
@@ -38,6 +39,7 @@ func (c *clusterConfig) flags(fs *flag.FlagSet) {
 	fs.IntVar(&c.voters, "voters", 3, "`number` of nodes that vote, the first that join; further ones follow")
 	fs.StringVar(&c.secretFile, "cluster-secret-file", "", "`file` whose first line is the secret that the nodes of a cluster share, 16 bytes or more; without it the node is alone")
 	fs.IntVar(&c.raftMultiplier, "raft-multiplier", 1, "`factor` of Raft's time-outs, for slow networks")
+	fs.BoolVar(&c.redirect, "redirect", false, "answer MOVED to who asks for a key that another node counts, as Redis Cluster does, instead of asking that node: for clients that know clusters")
 	fs.StringVar(&c.onError, "on-error", "local", "`answer` where the node that counts cannot be asked and the policy does not say: open, closed, local, error")
 }
 
@@ -108,6 +110,9 @@ func (c *clusterConfig) validate(addr string) (errs []error) {
 		bad("--bootstrap-expect must not be negative, got %d", c.bootstrapExpect)
 	}
 	if c.secretFile == "" {
+		if c.redirect {
+			bad("--redirect needs --cluster-secret-file: a node that is alone has nowhere to send clients")
+		}
 		if c.join != "" || c.peers != "" || c.bootstrapExpect > 0 {
 			bad("--join, --peers and --bootstrap-expect need --cluster-secret-file: the nodes of a cluster know each other by it")
 		}

@@ -97,7 +97,7 @@ func (n *node) settings() []commands.Setting {
 		{Name: "maxmemory-policy", Value: "forgets-least"},
 		{Name: "replica-read-only", Value: "yes"},
 		{Name: "slave-read-only", Value: "yes"},
-		{Name: "cluster-enabled", Value: "no"},
+		{Name: "cluster-enabled", Value: yesNo(n.cfg.cluster.secret != "")},
 		{Name: "proto-max-bulk-len", Value: strconv.FormatInt(int64(n.cfg.maxBulk), 10)},
 		{Name: "port", Value: port},
 		{Name: "bind", Value: host},
@@ -106,6 +106,14 @@ func (n *node) settings() []commands.Setting {
 	n.redisSettings(add)
 	n.cfg.visit(func(f *flag.Flag) { add(f.Name, f.Value.String()) })
 	return all
+}
+
+// yesNo is how Redis writes a switch.
+func yesNo(on bool) string {
+	if on {
+		return "yes"
+	}
+	return "no"
 }
 
 func cpuSeconds() (user, system float64) {

@@ -53,12 +53,33 @@ func sharing(ctx context.Context, cfg *config, member *cluster.Node, now func() 
 		return nil, err
 	}
 	go sweep(ctx, fallback, now, func(int64, int64) {})
-	return &commands.Sharing{
+	s := &commands.Sharing{
 		Remote:   toOwners{member},
 		Fallback: buckets{fallback},
 		Nodes:    func() int64 { return int64(len(member.Members())) },
 		OnError:  cfg.cluster.fallback(),
-	}, nil
+	}
+	if cfg.cluster.redirect {
+		s.Redirect = redirect(member)
+	}
+	return s, nil
+}
+
+// redirect sends clients to the owners of slots, as far as these are others and
+// can be asked: else clients would come back, or wait for nothing.
+func redirect(member *cluster.Node) func(slot uint16) (addr string) {
+	return func(slot uint16) string {
+		owner := member.Owner(slot)
+		if owner.ID == "" || owner.ID == member.ID() {
+			return ""
+		}
+		for _, m := range member.Members() {
+			if m.ID == owner.ID && m.Alive {
+				return m.Addr
+			}
+		}
+		return ""
+	}
 }
 
 // fallbackName is the word of --on-error.
