@@ -76,9 +76,10 @@ func TestClusterAllKilled(t *testing.T) {
 // writes work again.
 func TestClusterMajorityDown(t *testing.T) {
 	nodes := threeNodes(t)
-	nodes[0].ask(t, "RL.POLICY.SET login LIMIT 2 WINDOW 1h")
+	nodes[0].ask(t, "RL.POLICY.SET login LIMIT 6 WINDOW 1h")
+	nodes[0].ask(t, "RL.POLICY.SET vault LIMIT 6 WINDOW 1h CLIENT vault ONERROR closed")
 	last := nodes[2]
-	eventually(t, "the policy", func() bool { return last.knows("login", 2) })
+	eventually(t, "the policies", func() bool { return last.knows("login", 6) && last.knows("vault", 6) })
 	nodes[0].kill(t)
 	nodes[1].kill(t)
 	for _, command := range []string{"RL.POLICY.SET a LIMIT 5 WINDOW 1s", "RL.POLICY.DEL login", "RL.NODE.REMOVE n1"} {
@@ -91,9 +92,14 @@ func TestClusterMajorityDown(t *testing.T) {
 	if reply := last.ask(t, "RL.ALLOW key 1 1h"); !strings.HasPrefix(reply, "[:1 ") {
 		t.Errorf("RL.ALLOW: %s", reply)
 	}
+	// No lease can be held: a share of the limit passes, of a strict one nothing.
+	eventually(t, "the end of the lease", func() bool { return strings.HasPrefix(last.status(t)["lease"], "none") })
 	for _, want := range []string{"[:1 ", "[:1 ", "[:0 "} {
 		if reply := last.ask(t, "RL.CHECK bob"); !strings.HasPrefix(reply, want) {
 			t.Errorf("RL.CHECK: %s, want %s", reply, want)
+		}
+		if reply := last.ask(t, "RL.CHECK vault"); !strings.HasPrefix(reply, "[:0 ") {
+			t.Errorf("RL.CHECK of a strict policy: %s", reply)
 		}
 	}
 	if status, body := httpGet(t, "http://"+last.atHTTP+"/readyz", "", ""); status != http.StatusOK {
@@ -106,7 +112,7 @@ func TestClusterMajorityDown(t *testing.T) {
 	})
 	t.Logf("a write was made %s after the second node was started", took)
 	nodes[0].expectReady(t)
-	nodes[0].expectPolicies(t, map[string]int{"a": 5, "login": 2})
+	nodes[0].expectPolicies(t, map[string]int{"a": 5, "login": 6, "vault": 6})
 }
 
 // TestClusterLeaderHangs: the leader is stopped under load for longer than a

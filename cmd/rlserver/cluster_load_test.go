@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"syscall"
@@ -49,6 +50,9 @@ func TestClusterManyPolicies(t *testing.T) {
 	}
 	for _, size := range []int{513, 60_000, 1 << 20} {
 		reply, err := through.try("RL.POLICY.SET huge LIMIT 1 WINDOW 1s ENDPOINT /" + strings.Repeat("x", size))
+		if errors.Is(err, syscall.ECONNRESET) && size == 1<<20 {
+			continue // it was refused before all of it was sent
+		}
 		if err != nil || !strings.HasPrefix(reply, "-ERR ") || len(reply) > 500 {
 			t.Errorf("an endpoint of %d bytes: %.200s %v", size, reply, err)
 		}
