@@ -29,7 +29,7 @@ type clusterConfig struct {
 }
 
 func (c *clusterConfig) flags(fs *flag.FlagSet) {
-	fs.StringVar(&c.dir, "dir", "rlserver-data", "`directory` in which this node keeps its identity and its policies")
+	fs.StringVar(&c.dir, "dir", "rlserver-data", "`directory` in which this node keeps its identity, its policies and its counts")
 	fs.StringVar(&c.busAddr, "bus-addr", "", "`address` on which the other nodes of a cluster are served (default: that of --addr with the port + 10000)")
 	fs.StringVar(&c.announceAddr, "announce-addr", "", "`address` under which Redis clients reach this node, where that is not --addr: behind NAT, in a container")
 	fs.StringVar(&c.announceBusAddr, "announce-bus-addr", "", "`address` under which other nodes reach this node, where that is not --bus-addr")
