@@ -38,7 +38,7 @@ func clusterCommand() Command {
 // ofKeys is a subcommand that shows what is counted here: not to everybody, and
 // not before all is there.
 func ofKeys(cmd Command) Command {
-	cmd.Flags, cmd.Category, cmd.Complexity = FlagReadOnly, CategoryRead, "O(n) in the keys of the slot"
+	cmd.Flags, cmd.Category, cmd.Complexity = 0, CategoryRead, "O(n) in the keys of the slot"
 	return cmd
 }
 
