@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 )
@@ -57,9 +58,10 @@ func clean(t *testing.T, ports []string) {
 	}
 }
 
-// startCluster starts a cluster as people do, with scripts/cluster, and returns
-// the ports of its nodes. Its data and its processes go with the test.
-func startCluster(t *testing.T) []string {
+// startCluster starts a cluster as people do, with scripts/cluster and flags for
+// all of its nodes, and returns their ports. Its data and its processes go with
+// the test.
+func startCluster(t *testing.T, flags ...string) []string {
 	t.Helper()
 	script, err := filepath.Abs("../cluster")
 	if err != nil {
@@ -81,7 +83,7 @@ func startCluster(t *testing.T) []string {
 	port := clusterPort(t)
 	run := func(args ...string) ([]byte, error) {
 		cmd := exec.Command(mine, args...)
-		cmd.Env = append(os.Environ(), "CLUSTER_DIR="+filepath.Join(home, "data"), "CLUSTER_PORT="+strconv.Itoa(port), "CLUSTER_ARGS=--drain-timeout 1s")
+		cmd.Env = append(os.Environ(), "CLUSTER_DIR="+filepath.Join(home, "data"), "CLUSTER_PORT="+strconv.Itoa(port), "CLUSTER_ARGS="+strings.Join(append(flags, "--drain-timeout", "1s"), " "))
 		return cmd.CombinedOutput()
 	}
 	t.Cleanup(func() {
