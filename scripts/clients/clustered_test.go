@@ -56,6 +56,11 @@ func TestClusteredClients(t *testing.T) {
 			}
 			ports := startCluster(t, flags...)
 			oneMap(t, ports)
+			t.Run("redis-cli --cluster check", func(t *testing.T) {
+				if out := succeed(t, "redis-cli", "--cluster", "check", "127.0.0.1:"+ports[0]); !strings.Contains(out, "All 16384 slots covered") {
+					t.Error(out)
+				}
+			})
 			for i, c := range clusteredClients() {
 				t.Run(c.name, func(t *testing.T) {
 					t.Logf("%s %s", c.name, c.installed(t))
