@@ -11,7 +11,9 @@ import (
 // policies sets a policy: a limit that the server keeps and all of its users
 // share.
 func policies(ctx context.Context, addrs []string) error {
-	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: addrs[:1]})
+	// Without ForceSingleClient a cluster's nodes would be asked by turns, and the
+	// others may not have the policy yet.
+	client, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: addrs[:1], ForceSingleClient: true})
 	if err != nil {
 		return err
 	}
@@ -90,7 +92,7 @@ func get(client rueidis.Client) rueidis.Completed {
 func await(ctx context.Context, addr string) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	node, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}})
+	node, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{addr}, ForceSingleClient: true})
 	if err != nil {
 		return nil, err
 	}
