@@ -189,7 +189,7 @@ func getCommand() Command {
 func flushCommand() Command {
 	return Command{
 		Name: "flushall", Aliases: []string{"flushdb"}, Group: GroupGeneric, Since: "0.1.0",
-		Summary:    "Drops every bucket of this node: every key is as new.",
+		Summary:    "Makes every key of RL.ALLOW that this node counts as new. Buckets of policies stay.",
 		Complexity: "O(n) in the keys",
 		Flags:      FlagWrite, Keys: noKeys(), Category: CategoryAdmin,
 		Args:  []Arg{{Name: "how", Type: TypeOneOf, Choices: []string{"ASYNC", "SYNC"}, Optional: true}},

@@ -43,7 +43,7 @@ type Buckets interface {
 	// CountInSlot and KeysInSlot speak of one hash slot.
 	CountInSlot(slot uint16) int
 	KeysInSlot(slot uint16, n int, now int64, visit func(key []byte))
-	// Flush drops every bucket and returns how many there were.
+	// Flush drops every key and returns how many there were.
 	Flush() int64
 	// TopAsked and TopDenied estimate the n keys most asked and most denied
 	// of late, highest first.
